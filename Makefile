@@ -1,0 +1,43 @@
+# make demo: set-up, then powercut on two small programs with real mistakes.
+# make test: set-up, then all tests.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.powercut-installed
+NATIVE := $(wildcard native/*.h native/*/*.c native/*/*.h)
+C_FORMAT := $(wildcard native/*.h native/*/*.c native/*/*.h)
+
+.PHONY: setup demo test lint format bench clean
+
+setup: $(STAMP)
+
+# One place knows which packages are needed and how to get them.
+$(STAMP): pyproject.toml CMakeLists.txt $(NATIVE) tools/system-packages.sh
+	tools/system-packages.sh
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[dev]"
+	touch $(STAMP)
+
+demo: setup
+	$(BIN)/python corpus/demo.py
+
+test: setup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(C_FORMAT)
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(C_FORMAT)
+
+bench: setup
+	$(BIN)/python bench/run.py
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,188 @@
+/* The powercut trace format, version 1: the one definition of the record layout.
+ *
+ * A trace is one append-only file. It starts with a file header and goes on with extents, each a 64-byte
+ * header and a payload. An extent holds fixed-size records of one kind, or raw bytes ("blobs") that records
+ * point at by absolute file offset. Readers map the file and view each extent as an array: nothing is parsed.
+ *
+ *   0        64            64+E0                  64+E0+E1
+ *   +--------+-------------+----------------------+-----------------
+ *   | header | extent 0    | extent 1             | extent 2 ...
+ *   +--------+-------------+----------------------+-----------------
+ *              64 B header
+ *              payload of `capacity` bytes, of which `used` are committed
+ *
+ * Crash safety: the writer maps extents MAP_SHARED, copies a record into place and only then raises `used`
+ * (release store). Whatever kills the writer, every record below `used` is whole: a readable prefix remains.
+ * A blob is committed before the record that points at it. The file may end in an extent of which only part
+ * lies inside the file; readers clip `used` to the file's end, down to whole records.
+ *
+ * All integers are little-endian. Sizes are asserted below and again by the Python reader's tests.
+ *
+ *   struct pc_event, 64 bytes
+ *    0    2    4        8        12       16
+ *   +----+----+--------+--------+--------+----------------+
+ *   |kind|flag|  pid   |  tid   | stack  |     inode      |
+ *   +----+----+--------+--------+--------+----------------+
+ *   24               32               40               48               56       60      64
+ *   +----------------+----------------+----------------+----------------+--------+--------+
+ *   |     offset     |     length     |      data      |     extra      |  path  | path2  |
+ *   +----------------+----------------+----------------+----------------+--------+--------+
+ *
+ * Events stand in the order in which their calls finished; calls that change the data folder are
+ * serialised by the tracer, so that order is the order of their effects.
+ */
+#ifndef POWERCUT_TRACE_FORMAT_H
+#define POWERCUT_TRACE_FORMAT_H
+
+#include <stdint.h>
+
+#define PC_TRACE_MAGIC "PCUTTRAC" /* 8 bytes, no terminator */
+#define PC_TRACE_VERSION 1u
+#define PC_EXTENT_MAGIC 0x58454350u /* "PCEX" */
+#define PC_EXTENT_ALIGN 64u         /* every extent starts at a multiple of this */
+
+struct pc_file_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_size; /* offset of the first extent: 64 */
+    uint32_t event_size;  /* sizeof(struct pc_event) */
+    uint32_t entry_size;  /* sizeof(struct pc_entry) */
+    uint64_t reserved[5];
+};
+
+enum pc_extent_kind {
+    PC_EXTENT_EVENTS = 1, /* array of struct pc_event */
+    PC_EXTENT_TABLE = 2,  /* array of struct pc_entry: interned things, in order of first use */
+    PC_EXTENT_BLOBS = 3,  /* raw bytes, each blob 8-byte aligned in the file */
+};
+
+struct pc_extent_header {
+    uint32_t magic;
+    uint32_t kind;
+    uint64_t capacity; /* payload bytes reserved; the next extent starts right behind (multiple of 64) */
+    uint64_t used;     /* payload bytes committed */
+    uint64_t reserved[5];
+};
+
+struct pc_event {
+    uint16_t kind;  /* enum pc_event_kind */
+    uint16_t flags; /* enum pc_event_flag */
+    uint32_t pid;   /* process (thread group) */
+    uint32_t tid;
+    uint32_t stack;  /* PC_TABLE_STACK id, 0: none */
+    uint64_t inode;  /* the file or folder the call is about, 0: none */
+    uint64_t offset; /* of data in the file */
+    uint64_t length; /* of data; see each kind */
+    uint64_t data;   /* file offset of the blob, 0: none */
+    uint64_t extra;  /* see each kind */
+    uint32_t path;   /* PC_TABLE_STRING id, relative to the data folder; "" is the folder itself; 0: none */
+    uint32_t path2;
+};
+
+/* Only calls that succeeded are recorded, with what they really did (a partial write gives its real length).
+ * "inode" of a name operation is the inode the name stands for. */
+enum pc_event_kind {
+    /* The data folder before the program started; pid and tid are 0; parents before children. */
+    PC_SNAP_DIR = 1,     /* path, inode, extra: st_mode. The data folder itself comes first, path "" */
+    PC_SNAP_FILE = 2,    /* path, inode, length: size, extra: st_mode. A second name of an inode comes again */
+    PC_SNAP_DATA = 3,    /* inode, offset, length, data: content of a file; holes are not written */
+    PC_SNAP_SYMLINK = 4, /* path, inode, length, data: target */
+    PC_SNAP_OTHER = 5,   /* path, inode, extra: st_mode: fifo, socket, device: not modelled */
+
+    PC_CREATE = 10,  /* path, inode, extra: st_mode: open or mknod made a new regular file.
+                        PC_FLAG_TMPFILE: no name yet (path 0). PC_FLAG_IMPORT: moved or linked in from outside;
+                        a PC_WRITE with PC_FLAG_IMPORT follows with its content */
+    PC_MKDIR = 11,   /* path, inode, extra: st_mode */
+    PC_SYMLINK = 12, /* path, inode, length, data: target */
+    PC_MKNOD = 13,   /* path, inode, extra: st_mode: fifo, socket, device */
+    PC_LINK = 14,    /* path: old name (0 if by descriptor), path2: new name, inode */
+    PC_UNLINK = 15,  /* path, inode, extra: links left. PC_FLAG_EXPORT: renamed to outside the data folder */
+    PC_RMDIR = 16,   /* path, inode */
+    PC_RENAME = 17,  /* path: old, path2: new, inode: moved, extra: inode replaced or 0.
+                        PC_FLAG_EXCHANGE: the two swapped */
+
+    PC_WRITE = 20,     /* inode, offset, length, data. PC_FLAG_SYNC/DSYNC: returned only when durable */
+    PC_TRUNCATE = 21,  /* inode, length: new size, extra: old size. PC_FLAG_OPEN: by O_TRUNC */
+    PC_FALLOCATE = 22, /* inode, offset, length, extra: mode bits of fallocate(2) */
+    PC_SETATTR = 23,   /* inode, extra: new st_mode, offset: uid, length: gid (all as they are after the call) */
+    PC_SETXATTR = 24,  /* inode, path: attribute name, length, data: value */
+    PC_DELXATTR = 25,  /* inode, path: attribute name */
+    PC_CLOSE = 26,     /* inode: a descriptor open for writing was closed */
+
+    PC_FSYNC = 30,     /* inode (file or folder) */
+    PC_FDATASYNC = 31, /* inode */
+    PC_SYNC = 32,      /* whole machine */
+    PC_SYNCFS = 33,    /* inode of the descriptor, 0 if outside the data folder but on its file system */
+    PC_MSYNC = 34,     /* inode, offset, length in the file, extra: MS_ flags; one event for each mapping touched */
+    PC_SYNC_RANGE = 35, /* inode, offset, length, extra: flags of sync_file_range: promises nothing */
+
+    PC_MMAP = 40,   /* inode, offset, length, extra: address: a writable shared mapping of a data file */
+    PC_OUTPUT = 41, /* length, data, extra: PC_CHANNEL_*: what the program said to the outside */
+
+    PC_EXEC = 50, /* path: program (absolute) */
+    PC_FORK = 51, /* extra: child pid. PC_FLAG_THREAD: a thread */
+    PC_EXIT = 52, /* extra: wait status, when the whole process ended */
+    PC_NOTE = 53, /* data, length: text for the user (refused io_uring, call not followed, ...);
+                     extra: how often, where it is known */
+};
+
+enum pc_event_flag {
+    PC_FLAG_SYNC = 1,
+    PC_FLAG_DSYNC = 2,
+    PC_FLAG_DIRECT = 4,
+    PC_FLAG_APPEND = 8,
+    PC_FLAG_TMPFILE = 16,
+    PC_FLAG_OPEN = 32,
+    PC_FLAG_EXCHANGE = 64,
+    PC_FLAG_THREAD = 128,
+    PC_FLAG_IMPORT = 256,
+    PC_FLAG_EXPORT = 512,
+    PC_FLAG_READONLY = 1024, /* PC_FSYNC, PC_FDATASYNC: through a descriptor that cannot write */
+};
+
+enum pc_channel { PC_CHANNEL_STDOUT = 1, PC_CHANNEL_STDERR = 2, PC_CHANNEL_SOCKET = 3 };
+
+/* Interned things. Ids count from 1 within each kind, in order of appearance. */
+struct pc_entry {
+    uint32_t kind; /* enum pc_table_kind */
+    uint32_t id;
+    uint64_t data; /* blob */
+    uint64_t length;
+    uint64_t extra;
+};
+
+enum pc_table_kind {
+    PC_TABLE_STRING = 1, /* bytes: a path or attribute name, any bytes but NUL */
+    PC_TABLE_MODULE = 2, /* path, NUL, build-id in hex (may be empty) */
+    PC_TABLE_STACK = 3,  /* array of struct pc_frame, innermost first: native frames, then Python frames */
+    PC_TABLE_PYCODE = 4, /* struct pc_pycode and its three byte strings */
+    PC_TABLE_META = 5,   /* key, NUL, value: command (NUL between arguments), cwd, dir, tracer, exit
+                            ("exited N", "signaled N"), started (Unix seconds); the last one of a key holds */
+};
+
+enum pc_frame_kind { PC_FRAME_NATIVE = 1, PC_FRAME_PYTHON = 2 };
+
+struct pc_frame {
+    uint32_t kind;
+    uint32_t ref;  /* PC_TABLE_MODULE or PC_TABLE_PYCODE id; 0: unknown */
+    uint64_t addr; /* native: address in the ELF file (p_vaddr space), already moved back into the call
+                      instruction for all but the innermost frame; Python: byte offset of the instruction */
+};
+
+struct pc_pycode {
+    uint32_t version; /* 0x030B for 3.11 */
+    uint32_t first_line;
+    uint32_t filename_length; /* UTF-8 */
+    uint32_t qualname_length; /* UTF-8 */
+    uint32_t linetable_length;
+    uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct pc_file_header) == 64, "file header");
+_Static_assert(sizeof(struct pc_extent_header) == 64, "extent header");
+_Static_assert(sizeof(struct pc_event) == 64, "event");
+_Static_assert(sizeof(struct pc_entry) == 32, "entry");
+_Static_assert(sizeof(struct pc_frame) == 16, "frame");
+_Static_assert(sizeof(struct pc_pycode) == 24, "pycode");
+
+#endif
