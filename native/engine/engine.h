@@ -1,0 +1,30 @@
+/* What the files of the Python extension powercut._engine share: its functions, one group per file. */
+#ifndef POWERCUT_ENGINE_H
+#define POWERCUT_ENGINE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* spawn.c: running one check to its end, and nothing left of it afterwards. */
+PyObject *engine_spawn(PyObject *self, PyObject *args);
+PyObject *engine_reap_strays(PyObject *self, PyObject *args);
+PyObject *engine_adopt_orphans(PyObject *self, PyObject *args);
+PyObject *engine_die_with_parent(PyObject *self, PyObject *args);
+
+/* events.c: what happened to the folders of an image. */
+PyObject *engine_watch_open(PyObject *self, PyObject *args);
+PyObject *engine_watch_add(PyObject *self, PyObject *args);
+PyObject *engine_watch_remove(PyObject *self, PyObject *args);
+PyObject *engine_watch_read(PyObject *self, PyObject *args);
+
+/* mounts.c: private views of the file system. */
+PyObject *engine_enter_view(PyObject *self, PyObject *args);
+PyObject *engine_bind_mount(PyObject *self, PyObject *args);
+PyObject *engine_mount_tmpfs(PyObject *self, PyObject *args);
+PyObject *engine_can_enter_view(PyObject *self, PyObject *args);
+PyObject *engine_install_filter(PyObject *self, PyObject *args);
+
+/* Kills and reaps all children of this process; the number reaped, or -1 when some would not die. */
+int pc_reap_children(void);
+
+#endif

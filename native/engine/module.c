@@ -1,0 +1,33 @@
+/* The Python extension powercut._engine: the few system calls and hot loops that Python lacks.
+ *
+ * The signatures are written down, with types, in src/powercut/_engine.pyi. */
+#include "engine.h"
+
+static PyMethodDef methods[] = {
+    {"spawn", engine_spawn, METH_VARARGS, "Run a program to its end; (kind, code, seconds, output)."},
+    {"reap_strays", engine_reap_strays, METH_NOARGS, "Kill and reap every child; how many there were."},
+    {"adopt_orphans", engine_adopt_orphans, METH_NOARGS, "Become the parent of orphaned descendants."},
+    {"die_with_parent", engine_die_with_parent, METH_VARARGS, "Be killed when the parent process ends."},
+    {"watch_open", engine_watch_open, METH_NOARGS, "A new inotify descriptor."},
+    {"watch_add", engine_watch_add, METH_VARARGS, "Watch a folder; its watch number."},
+    {"watch_remove", engine_watch_remove, METH_VARARGS, "Stop watching."},
+    {"watch_read", engine_watch_read, METH_VARARGS, "Add all waiting events to a dict; how many there were."},
+    {"enter_view", engine_enter_view, METH_VARARGS, "Private mount namespace with source shown at target."},
+    {"bind_mount", engine_bind_mount, METH_VARARGS, "Show source at target, in this mount namespace."},
+    {"mount_tmpfs", engine_mount_tmpfs, METH_VARARGS, "Mount a new tmpfs, in this mount namespace."},
+    {"can_enter_view", engine_can_enter_view, METH_NOARGS, "Whether private views work here, and why not."},
+    {"install_filter", engine_install_filter, METH_NOARGS, "Install the tracer's system-call filter."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "powercut._engine",
+    .m_doc = "System calls and hot loops of powercut.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__engine(void) {
+    return PyModule_Create(&module);
+}

@@ -1,0 +1,105 @@
+/* Private views: a mount namespace of one's own, a tmpfs in it, an image shown in the place of the data
+ * folder.
+ *
+ * Nothing here changes what other processes see, and the kernel undoes all of it when the process ends. */
+#include "engine.h"
+
+#include "filter.h"
+#include "view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ERROR_SIZE 512
+
+PyObject *engine_enter_view(PyObject *self, PyObject *args) {
+    const char *source, *target;
+    char error[ERROR_SIZE] = "";
+    if (!PyArg_ParseTuple(args, "yy:enter_view", &source, &target)) {
+        return NULL;
+    }
+    if (pc_enter_view(source, target, error, sizeof(error)) != 0) {
+        PyErr_SetString(PyExc_OSError, error);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *engine_bind_mount(PyObject *self, PyObject *args) {
+    const char *source, *target;
+    if (!PyArg_ParseTuple(args, "yy:bind_mount", &source, &target)) {
+        return NULL;
+    }
+    if (mount(source, target, NULL, MS_BIND, NULL) != 0) {
+        return PyErr_SetFromErrnoWithFilename(PyExc_OSError, target);
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *engine_mount_tmpfs(PyObject *self, PyObject *args) {
+    const char *path, *options;
+    if (!PyArg_ParseTuple(args, "yy:mount_tmpfs", &path, &options)) {
+        return NULL;
+    }
+    if (mount("powercut", path, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) {
+        return PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+    }
+    Py_RETURN_NONE;
+}
+
+/* In a child, whose namespaces vanish with it: everything a worker does at its start. */
+static void try_view(const char *folder, int report) {
+    char error[ERROR_SIZE] = "";
+    if (pc_enter_view(folder, folder, error, sizeof(error)) == 0 &&
+        mount("powercut", folder, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") != 0) {
+        snprintf(error, sizeof(error), "cannot mount a tmpfs: %s", strerror(errno));
+    }
+    ssize_t written = write(report, error, strlen(error));
+    _exit(written == 0 ? 0 : 1);
+}
+
+static void run_trial(const char *folder, char *error, size_t size) {
+    int ends[2];
+    if (pipe(ends) != 0) {
+        snprintf(error, size, "cannot make a pipe: %s", strerror(errno));
+        return;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        try_view(folder, ends[1]);
+    }
+    close(ends[1]);
+    ssize_t got = child > 0 ? read(ends[0], error, size - 1) : 0;
+    close(ends[0]);
+    error[got > 0 ? got : 0] = '\0';
+    int status = 1;
+    if (child < 0 || waitpid(child, &status, 0) != child || (status != 0 && error[0] == '\0')) {
+        snprintf(error, size, "the trial process failed");
+    }
+}
+
+PyObject *engine_can_enter_view(PyObject *self, PyObject *args) {
+    char folder[ERROR_SIZE];
+    char error[ERROR_SIZE] = "";
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof(folder), "%s/powercut-view-XXXXXX", base && *base ? base : "/tmp");
+    if (mkdtemp(folder) == NULL) {
+        snprintf(error, sizeof(error), "cannot make a folder for temporary files: %s", strerror(errno));
+    } else {
+        run_trial(folder, error, sizeof(error));
+        rmdir(folder);
+    }
+    return Py_BuildValue("(Os)", error[0] ? Py_False : Py_True, error);
+}
+
+PyObject *engine_install_filter(PyObject *self, PyObject *args) {
+    if (pc_install_filter() != 0) {
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,150 @@
+/* The walk over native frames: see unwind.h.
+ *
+ * A frame is stepped over by call frame information where there is some; else, in this order, by recognising the
+ * kernel's signal frame (C libraries without information for the signal trampoline) and by the frame pointer.
+ */
+#include "unwind.h"
+#include "cfi_expression.h"
+#include "unwind_rows.h"
+
+struct walk {
+    struct pc_rows *rows;
+    const struct pc_maps *maps;
+    struct pc_memory *memory;
+    struct cfi_registers r;
+    bool exact; /* the program counter is an interrupted instruction, not a return address */
+};
+
+static void set(struct cfi_registers *r, unsigned reg, uint64_t value) {
+    r->value[reg] = value;
+    r->known |= 1u << reg;
+}
+
+static void take_registers(struct cfi_registers *r, const struct user_regs_struct *regs) {
+    const uint64_t values[CFI_REGISTERS] = {
+        regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi, regs->rbp, regs->rsp, regs->r8,
+        regs->r9,  regs->r10, regs->r11, regs->r12, regs->r13, regs->r14, regs->r15, regs->rip};
+    memcpy(r->value, values, sizeof values);
+    r->known = (1u << CFI_REGISTERS) - 1;
+}
+
+static bool find_cfa(const struct walk *w, const struct cfi_section *frame, const struct cfi_row *row,
+                     uint64_t *cfa) {
+    if (row->cfa_expression)
+        return pc_cfi_evaluate(frame, (uint64_t)row->cfa_value, &w->r, w->memory, false, 0, cfa);
+    *cfa = w->r.value[row->cfa_reg] + (uint64_t)(int64_t)row->cfa_value;
+    return w->r.known >> row->cfa_reg & 1;
+}
+
+/* Applies one rule: reads from the old registers, writes to *next. */
+static void apply(const struct walk *w, const struct cfi_section *frame, const struct cfi_rule *rule, uint64_t cfa,
+                  struct cfi_registers *next) {
+    uint64_t value = 0;
+    bool known = false;
+    switch (rule->kind) {
+    case CFI_OFFSET:
+        known = pc_memory_u64(w->memory, cfa + (uint64_t)(int64_t)rule->value, &value);
+        break;
+    case CFI_VAL_OFFSET:
+        value = cfa + (uint64_t)(int64_t)rule->value;
+        known = true;
+        break;
+    case CFI_REGISTER:
+        known = rule->value >= 0 && rule->value < CFI_REGISTERS && (w->r.known >> rule->value & 1);
+        value = known ? w->r.value[rule->value] : 0;
+        break;
+    case CFI_EXPRESSION:
+        known = pc_cfi_evaluate(frame, (uint64_t)rule->value, &w->r, w->memory, true, cfa, &value) &&
+                pc_memory_u64(w->memory, value, &value);
+        break;
+    case CFI_VAL_EXPRESSION:
+        known = pc_cfi_evaluate(frame, (uint64_t)rule->value, &w->r, w->memory, true, cfa, &value);
+        break;
+    }
+    next->known &= ~(1u << rule->reg);
+    if (known)
+        set(next, rule->reg, value);
+}
+
+static bool step_by_row(struct walk *w, const struct pc_module *module, const struct cfi_row *row) {
+    const struct cfi_section *frame = &module->cfi.frame;
+    uint64_t cfa, before = w->r.value[CFI_RSP];
+    if (!find_cfa(w, frame, row, &cfa))
+        return false;
+    struct cfi_registers next = w->r;
+    next.known &= ~(1u << CFI_RA); /* a caller is only there if a rule gives it */
+    set(&next, CFI_RSP, cfa);
+    for (unsigned i = 0; i < row->count; i++)
+        apply(w, frame, &row->rules[i], cfa, &next);
+    w->r = next;
+    w->exact = row->signal;
+    /* A signal handler may run on a stack of its own, so only ordinary frames must lie above their callees. */
+    return (next.known >> CFI_RA & 1) && (next.known >> CFI_RSP & 1) && (row->signal || cfa > before);
+}
+
+/* `mov $15, %eax/%rax; syscall` at the program counter: the return from a signal handler. The kernel has put a
+ * struct ucontext at the stack pointer; its registers start 40 bytes in. */
+static bool step_by_sigreturn(struct walk *w) {
+    static const uint8_t long_form[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
+    static const uint8_t short_form[] = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
+    static const uint8_t order[CFI_REGISTERS] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, CFI_RBP, CFI_RBX, 1, 0, 2,
+                                                 CFI_RSP, CFI_RA};
+    uint8_t code[sizeof long_form];
+    uint64_t saved[CFI_REGISTERS];
+    if (!pc_memory_read(w->memory, w->r.value[CFI_RA], code, sizeof code) ||
+        (memcmp(code, long_form, sizeof long_form) != 0 && memcmp(code, short_form, sizeof short_form) != 0) ||
+        !pc_memory_read(w->memory, w->r.value[CFI_RSP] + 40, saved, sizeof saved))
+        return false;
+    for (unsigned i = 0; i < CFI_REGISTERS; i++)
+        set(&w->r, order[i], saved[i]);
+    w->exact = true;
+    return true;
+}
+
+/* Code without information (assembler, JIT): believed only if the frame pointer points a short way up the stack and
+ * the word above it is an address in executable memory. */
+static bool step_by_frame_pointer(struct walk *w) {
+    uint64_t rbp = w->r.value[CFI_RBP], rsp = w->r.value[CFI_RSP], pair[2];
+    if (!(w->r.known >> CFI_RBP & 1) || rbp % 8 != 0 || rbp < rsp || rbp - rsp > (1u << 20))
+        return false;
+    if (!pc_memory_read(w->memory, rbp, pair, sizeof pair) || !pc_maps_find(w->maps, pair[1] - 1))
+        return false;
+    w->r.known = 0; /* whatever else the function saved is lost */
+    set(&w->r, CFI_RBP, pair[0]);
+    set(&w->r, CFI_RSP, rbp + 16);
+    set(&w->r, CFI_RA, pair[1]);
+    w->exact = false;
+    return true;
+}
+
+static bool step(struct walk *w, const struct pc_native_frame *frame) {
+    if (frame->mapping->module) {
+        uint64_t address = frame->address - frame->mapping->bias;
+        const struct pc_cached_row *row = pc_rows_get(w->rows, frame->mapping->module, address);
+        if (row && row->valid)
+            return step_by_row(w, frame->mapping->module, &row->row);
+    }
+    return step_by_sigreturn(w) || step_by_frame_pointer(w);
+}
+
+unsigned pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_memory *memory,
+                   const struct user_regs_struct *regs, struct pc_native_frame *frames, bool *lost) {
+    struct walk w = {.rows = rows, .maps = maps, .memory = memory};
+    unsigned count = 0;
+    *lost = false;
+    take_registers(&w.r, regs);
+    while (count < PC_UNWIND_DEPTH) {
+        struct pc_native_frame *frame = &frames[count];
+        uint64_t pc = w.r.value[CFI_RA];
+        frame->address = w.exact ? pc : pc - 1; /* stay inside the function that called */
+        frame->mapping = pc_maps_find(maps, frame->address);
+        if (!frame->mapping) {
+            *lost = pc > 4096; /* a few programs end their stack with a small number */
+            break;
+        }
+        count++;
+        if (!step(&w, frame))
+            break;
+    }
+    return count;
+}

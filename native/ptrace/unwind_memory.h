@@ -1,0 +1,48 @@
+/* Reads the memory of a stopped process in large pieces.
+ *
+ * Before: the process is stopped by us (or at least traced). After: reads give what the process holds, or fail;
+ * they never give bytes of another process or of an earlier stop, as pc_memory_start drops all that was read.
+ */
+#ifndef POWERCUT_UNWIND_MEMORY_H
+#define POWERCUT_UNWIND_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+
+#define PC_WINDOW_BYTES 16384u
+#define PC_WINDOWS      4u
+
+struct pc_window {
+    uint64_t base;
+    uint64_t size; /* 0: empty */
+    uint8_t data[PC_WINDOW_BYTES];
+};
+
+struct pc_memory {
+    pid_t pid;
+    unsigned next; /* the window to give up next */
+    struct pc_window windows[PC_WINDOWS];
+};
+
+void pc_memory_start(struct pc_memory *memory, pid_t pid);
+
+/* Brings [base, base + size) into a window, as far as it is mapped; size up to PC_WINDOW_BYTES. */
+void pc_memory_load(struct pc_memory *memory, uint64_t base, uint64_t size);
+
+bool pc_memory_read(struct pc_memory *memory, uint64_t address, void *out, uint64_t length);
+
+static inline bool pc_memory_u64(struct pc_memory *memory, uint64_t address, uint64_t *out) {
+    for (unsigned i = 0; i < PC_WINDOWS; i++) {
+        const struct pc_window *w = &memory->windows[i];
+        uint64_t at = address - w->base;
+        if (w->size >= 8 && at <= w->size - 8) {
+            memcpy(out, w->data + at, 8);
+            return true;
+        }
+    }
+    return pc_memory_read(memory, address, out, 8);
+}
+
+#endif

@@ -1,0 +1,47 @@
+"""Errors that are meant for the user: one line that says what happened, a code, and what to do next.
+
+Whatever goes wrong in a way that powercut understands is raised as one of these; the command line prints it and ends
+with the exit code of its class. Anything else that escapes is a bug of powercut.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """How `powercut` ends."""
+
+    NOTHING_FOUND = 0
+    FINDINGS = 1
+    USAGE = 2  # wrong usage or unreadable input
+    FAILED = 3  # the workload or the environment failed
+    NOTHING_COVERED = 4  # the budget ended before anything was covered
+
+
+class PowercutError(Exception):
+    """An error with a stable code (`slug`), a message and a hint."""
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, slug: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.slug = slug
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        hint = f" {self.hint}" if self.hint else ""
+        return f"{self.message}{hint} [{self.slug}]"
+
+
+class UsageError(PowercutError):
+    """The user asked for something that cannot be, or gave input that cannot be read."""
+
+    exit_code = ExitCode.USAGE
+
+
+class EnvironmentFailure(PowercutError):
+    """The workload, the check or the machine failed."""
+
+    exit_code = ExitCode.FAILED

@@ -1,0 +1,156 @@
+"""Bringing one object on disk in line with the image: bytes, length, mode, extended attributes.
+
+Before: the node says what the disk holds and where it may differ from the image. After: nothing differs, and the node
+says so. Only what may differ is read or written; holes stay holes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+
+from powercut.image.image import BLOCK, Image
+from powercut.image.placement import Node
+
+PIECE = 1 << 20  # how much is read at once
+_ZEROS = bytes(PIECE)
+_NO_XATTRS = (errno.ENOTSUP, errno.EPERM, errno.ENODATA)
+_OURS = (b"user.", b"system.posix_acl_")  # attribute names that a check could have set
+_WRITE = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def update_file(path: bytes, obj: int, node: Node, image: Image) -> bool:
+    """Bring a file's bytes and length in line; whether the file was opened for it."""
+    size = image.size(obj)
+    shared = min(node.low, size)  # bytes before this are on disk, right except for `blocks`
+    if size == node.size == shared and not node.blocks and node.blocks is not None:
+        return False
+    fd = _open(path, node)
+    try:
+        if shared < node.size:
+            os.ftruncate(fd, shared)
+        if shared < size:
+            os.ftruncate(fd, size)
+        if node.blocks is None:
+            _compare(fd, obj, image, shared)
+        elif node.blocks:
+            _patch(fd, obj, image, node.blocks, shared)
+        if shared < size:
+            _fill(fd, obj, image, shared, size)
+    finally:
+        os.close(fd)
+    node.size = node.low = size
+    node.blocks = set()
+    return True
+
+
+def update_attributes(path: bytes, obj: int, node: Node, image: Image, written: bool = True) -> None:
+    """Bring mode and extended attributes in line."""
+    if node.meta:
+        _update_xattrs(path, node, image.xattrs(obj))
+        node.meta = False
+    mode = image.mode(obj)
+    if mode != node.mode or (written and mode & 0o6000):  # writing can clear set-id bits
+        os.chmod(path, mode)
+        node.mode = mode
+
+
+def _open(path: bytes, node: Node) -> int:
+    try:
+        return os.open(path, _WRITE)
+    except PermissionError:
+        os.chmod(path, 0o600)
+        node.mode = 0o600
+        return os.open(path, _WRITE)
+
+
+def _runs(blocks: set[int], limit: int) -> Iterator[tuple[int, int]]:
+    """Byte ranges of neighbouring blocks, none longer than a piece, none beyond the limit."""
+    start = end = -1
+    for block in sorted(blocks):
+        offset = block * BLOCK
+        if offset >= limit:
+            break
+        if offset != end or end - start >= PIECE:
+            if end > start:
+                yield start, end
+            start = offset
+        end = min(offset + BLOCK, limit)
+    if end > start:
+        yield start, end
+
+
+def _patch(fd: int, obj: int, image: Image, blocks: set[int], limit: int) -> None:
+    for start, end in _runs(blocks, limit):
+        _write(fd, image.read(obj, start, end - start), start)
+
+
+def _compare(fd: int, obj: int, image: Image, end: int) -> None:
+    """Write the blocks that differ."""
+    for offset in range(0, end, PIECE):
+        length = min(PIECE, end - offset)
+        wanted = image.read(obj, offset, length)
+        found = os.pread(fd, length, offset)
+        if wanted != found:
+            _write_where(fd, wanted, found.ljust(length, b"\0"), offset)
+
+
+def _fill(fd: int, obj: int, image: Image, start: int, end: int) -> None:
+    """Write what is not zero into a range that reads as zeros."""
+    offset = start
+    while offset < end:
+        length = min(PIECE - offset % PIECE, end - offset)
+        wanted = image.read(obj, offset, length)
+        _write_where(fd, wanted, _ZEROS, offset)
+        offset += length
+
+
+def _write_where(fd: int, wanted: bytes, found: bytes, offset: int) -> None:
+    """Write the blocks of a piece that differ from what is there, neighbours together."""
+    if len(wanted) <= BLOCK:
+        if wanted != found[: len(wanted)]:
+            _write(fd, wanted, offset)
+        return
+    blocks = {
+        start // BLOCK
+        for start in range(0, len(wanted), BLOCK)
+        if wanted[start : start + BLOCK] != found[start : min(start + BLOCK, len(wanted))]
+    }
+    for start, end in _runs(blocks, len(wanted)):
+        _write(fd, wanted[start:end], offset + start)
+
+
+def _write(fd: int, data: bytes, offset: int) -> None:
+    written = os.pwrite(fd, data, offset)
+    while written < len(data):
+        more = os.pwrite(fd, data[written:], offset + written)
+        if more == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written += more
+
+
+def _update_xattrs(path: bytes, node: Node, wanted: object) -> None:
+    assert isinstance(wanted, dict) or hasattr(wanted, "items")
+    attributes = {name: value for name, value in wanted.items() if name.startswith(b"user.")}
+    if node.xattrs == attributes:
+        return
+    try:
+        found = _read_xattrs(path) if node.xattrs is None else node.xattrs
+        if found != attributes and node.mode & 0o200 == 0:
+            os.chmod(path, node.mode | 0o600)
+            node.mode |= 0o600
+        for name in found.keys() - attributes.keys():
+            os.removexattr(path, name, follow_symlinks=False)
+        for name, value in attributes.items():
+            if found.get(name) != value:
+                os.setxattr(path, name, value, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_XATTRS:
+            raise
+    node.xattrs = attributes
+
+
+def _read_xattrs(path: bytes) -> dict[bytes, bytes]:
+    names = [os.fsencode(name) for name in os.listxattr(path, follow_symlinks=False)]
+    return {name: os.getxattr(path, name, follow_symlinks=False) for name in names if name.startswith(_OURS)}

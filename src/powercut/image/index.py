@@ -1,0 +1,203 @@
+"""Where each part of an image comes from: the updates of every name, block, size and attribute, in program order.
+
+The index is made once from the columns of a timeline, by sorting; looking up a name or a block does not depend on the
+length of the trace.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+
+from powercut.image.image import BLOCK, Changes, ObjectKind
+from powercut.states.tree import Tree
+from powercut.states.updates import UpdateKind, Updates
+from powercut.trace.reader import Trace
+
+_BLOCK_BITS = 40  # a block key: object above, block number below
+_REMEMBERED = 20_000  # look-ups kept
+
+
+def _block_key(file: int, block: int) -> int:
+    return (file << _BLOCK_BITS) | block
+
+
+class ImageIndex:
+    """Updates by what they change."""
+
+    def __init__(self, trace: Trace, updates: Updates, tree: Tree) -> None:
+        self.trace = trace
+        self.updates = updates
+        self.tree = tree
+        self._known_blocks: dict[int, list[int]] = {}
+        self._known_sizes: dict[int, list[int]] = {}
+        self._index_data()
+        self.names: dict[tuple[int, bytes], list[tuple[int, int]]] = defaultdict(list)  # -> (update, object or -1)
+        self.names_in: dict[int, dict[bytes, None]] = defaultdict(dict)  # folder -> names that ever change
+        for effect in range(len(updates.effect_update)):
+            folder, name = updates.effect_folder[effect], updates.names[updates.effect_name[effect]]
+            self.names[folder, name].append((updates.effect_update[effect], updates.effect_value[effect]))
+            self.names_in[folder][name] = None
+        self.cuts: dict[int, list[int]] = defaultdict(list)  # file -> CUT and ZERO updates
+        self.modes: dict[int, list[int]] = defaultdict(list)
+        self.xattrs: dict[int, list[int]] = defaultdict(list)
+        self._index_metadata()
+
+    def _index_data(self) -> None:
+        """Sort the data updates by block; an update of several blocks stands under each."""
+        updates = self.updates
+        if not len(updates):
+            self._block_keys, self._block_updates = np.empty(0, np.int64), np.empty(0, np.int32)
+            self._sizes, self._size_owner = np.empty(0, np.int32), np.empty(0, np.int32)
+            return
+        kind = np.frombuffer(updates.kind, np.int8)
+        obj = np.frombuffer(updates.obj, np.int32)
+        data = np.flatnonzero(kind == UpdateKind.DATA)
+        start, length = (np.frombuffer(column, np.int64)[data] for column in (updates.start, updates.length))
+        first, last = start // BLOCK, (start + length - 1) // BLOCK
+        counts = last - first + 1
+        owner = np.repeat(data, counts)
+        offsets = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        keys = (obj[owner].astype(np.int64) << _BLOCK_BITS) | (np.repeat(first, counts) + offsets)
+        order = np.argsort(keys, kind="stable")
+        self._block_keys = keys[order]
+        self._block_updates = owner[order].astype(np.int32)
+        sizes = np.flatnonzero(kind == UpdateKind.SIZE)
+        order = np.argsort(obj[sizes], kind="stable")
+        self._sizes = sizes[order].astype(np.int32)
+        self._size_owner = obj[self._sizes]
+
+    def _index_metadata(self) -> None:
+        updates = self.updates
+        into = {UpdateKind.CUT: self.cuts, UpdateKind.ZERO: self.cuts, UpdateKind.MODE: self.modes}
+        into[UpdateKind.XATTR] = self.xattrs
+        kinds = np.frombuffer(updates.kind, np.int8) if len(updates) else np.empty(0, np.int8)
+        for update in np.flatnonzero(np.isin(kinds, list(into))).tolist():
+            into[UpdateKind(updates.kind[update])][updates.obj[update]].append(update)
+
+    def of_block(self, file: int, block: int) -> list[int]:
+        """Data updates that touch a block, in program order."""
+        key = _block_key(file, block)
+        known = self._known_blocks.get(key)
+        if known is None:
+            first, last = np.searchsorted(self._block_keys, (key, key + 1))
+            known = self._remember(self._known_blocks, key, self._block_updates[first:last].tolist())
+        return known
+
+    def touched_blocks(self, file: int) -> set[int]:
+        """All blocks of a file that any data update touches."""
+        first, last = np.searchsorted(self._block_keys, (_block_key(file, 0), _block_key(file + 1, 0)))
+        return set((self._block_keys[first:last] & ((1 << _BLOCK_BITS) - 1)).tolist())
+
+    def sizes(self, file: int) -> list[int]:
+        """SIZE updates of a file, in program order."""
+        known = self._known_sizes.get(file)
+        if known is None:
+            first, last = np.searchsorted(self._size_owner, (file, file + 1))
+            known = self._remember(self._known_sizes, file, self._sizes[first:last].tolist())
+        return known
+
+    @staticmethod
+    def _remember(cache: dict[int, list[int]], key: int, value: list[int]) -> list[int]:
+        """Keep what was looked up lately; a long trace must not become a second copy of itself."""
+        if len(cache) >= _REMEMBERED:
+            cache.clear()
+        cache[key] = value
+        return value
+
+    def everything(self) -> Changes:
+        """All names, blocks and attributes of the base and of all updates."""
+        changes = Changes()
+        for folder, names in self.tree.base.items():
+            changes.entries.update((folder, name) for name in names)
+        changes.entries.update(self.names)
+        for number, thing in enumerate(self.tree.things):
+            changes.meta.add(number)
+            if thing.kind == ObjectKind.FILE:
+                changes.blocks[number] = None
+        return changes
+
+    def touched(self, differing: Iterable[int]) -> Changes:
+        """Where images differ if just these updates survive in one and not in the other."""
+        updates, changes = self.updates, Changes()
+        for update in differing:
+            kind, obj = updates.kind[update], updates.obj[update]
+            if kind == UpdateKind.ENTRY:
+                first = updates.start[update]
+                for effect in range(first, first + updates.length[update]):
+                    name = updates.names[updates.effect_name[effect]]
+                    changes.entries.add((updates.effect_folder[effect], name))
+            elif kind == UpdateKind.DATA:
+                start = updates.start[update]
+                blocks = range(start // BLOCK, (start + updates.length[update] - 1) // BLOCK + 1)
+                self._add_blocks(changes, obj, blocks)
+            else:
+                changes.meta.add(obj)
+                if kind == UpdateKind.SIZE:  # what was hidden behind the end may show now
+                    self._add_blocks(changes, obj, self._grown_blocks(obj, update))
+                elif kind in (UpdateKind.CUT, UpdateKind.ZERO):
+                    changes.blocks[obj] = None
+        return changes
+
+    def _grown_blocks(self, file: int, update: int) -> Iterable[int]:
+        """The block of the new end and the touched ones right before it that this size may uncover."""
+        sizes = self.sizes(file)
+        before = sizes[sizes.index(update) - 1] if sizes[0] != update else None
+        low = self.updates.start[before] if before is not None else self.tree.things[file].base_size
+        high = self.updates.start[update]
+        if low > high:  # a truncate lies between: anything below may show
+            low = 0
+        return range(low // BLOCK, (high - 1) // BLOCK + 1)
+
+    @staticmethod
+    def _add_blocks(changes: Changes, file: int, blocks: Iterable[int]) -> None:
+        known = changes.blocks.setdefault(file, set())
+        if known is not None:
+            known.update(blocks)
+
+    def path_of(self, obj: int, *, at: int | None = None) -> bytes:
+        """A path that the object had at some time (the last before update `at`), for messages."""
+        best: tuple[int, bytes] | None = None
+        for folder, names in self.tree.base.items():
+            best = next(((folder, name) for name, value in names.items() if value == obj), best)
+        for (folder, name), effects in self.names.items():
+            if any(value == obj and (at is None or update <= at) for update, value in effects):
+                best = (folder, name)
+        if best is None:
+            return b"" if obj == 0 else b"(no name)"
+        above = self.path_of(best[0]) if best[0] else b""
+        return above + b"/" + best[1] if above else best[1]
+
+    def describe(self, update: int) -> str:
+        """An update in words."""
+        updates = self.updates
+        kind, obj, start = UpdateKind(updates.kind[update]), updates.obj[update], updates.start[update]
+        name = self.path_of(obj, at=update).decode("utf-8", "replace") or "the data folder"
+        if kind == UpdateKind.DATA:
+            return f"bytes {start} to {start + updates.length[update]} of {name}"
+        if kind == UpdateKind.SIZE:
+            return f"the size of {name} growing to {start}"
+        if kind == UpdateKind.CUT:
+            return f"the truncation of {name} to {start} bytes"
+        if kind == UpdateKind.ZERO:
+            return f"the zeroing of bytes {start} to {start + updates.length[update]} of {name}"
+        if kind == UpdateKind.MODE:
+            return f"the mode of {name} becoming {start:o}"
+        if kind == UpdateKind.XATTR:
+            return f"attribute {updates.names[start].decode('utf-8', 'replace')} of {name}"
+        return self._describe_entry(update)
+
+    def _describe_entry(self, update: int) -> str:
+        updates = self.updates
+        first = updates.start[update]
+        words = []
+        for effect in range(first, first + updates.length[update]):
+            folder = self.path_of(updates.effect_folder[effect])
+            name = updates.names[updates.effect_name[effect]]
+            path = (folder + b"/" + name if folder else name).decode("utf-8", "replace")
+            words.append((path, updates.effect_value[effect] >= 0))
+        if len(words) == 2 and not words[0][1]:
+            return f"the rename of {words[0][0]} to {words[1][0]}"
+        return " and ".join(f"the {'name' if there else 'removal of the name'} {path}" for path, there in words)

@@ -1,0 +1,113 @@
+"""What a check did to the folders of an image, as the kernel saw it.
+
+Before: every folder of the image is registered under its object number. After each ``take``: which names in which
+folders were touched since the last one, by whom ever; whoever changes the image himself takes and forgets his own
+events first. Stores through shared mappings raise no event of their own, but closing the written file does, at the
+latest when the last process of the check has ended.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from powercut import _engine
+
+IN_MODIFY = 0x2
+IN_ATTRIB = 0x4
+IN_CLOSE_WRITE = 0x8
+IN_MOVED_FROM = 0x40
+IN_MOVED_TO = 0x80
+IN_CREATE = 0x100
+IN_DELETE = 0x200
+IN_DELETE_SELF = 0x400
+IN_MOVE_SELF = 0x800
+IN_UNMOUNT = 0x2000
+IN_Q_OVERFLOW = 0x4000
+IN_IGNORED = 0x8000
+IN_ONLYDIR = 0x1000000
+
+_WANTED = (
+    IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_DELETE_SELF
+    | IN_MOVE_SELF | IN_ONLYDIR
+)  # fmt: skip
+_GONE = IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT
+
+
+@dataclass(slots=True)
+class Dirt:
+    """What was touched: names in folders, folders themselves, folders that no longer exist; or all, maybe."""
+
+    names: dict[int, set[bytes]] = field(default_factory=dict)
+    folders: set[int] = field(default_factory=set)
+    gone: set[int] = field(default_factory=set)
+    overflow: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.folders or self.gone or self.overflow)
+
+    def add(self, folder: int, name: bytes) -> None:
+        """Mark one name."""
+        self.names.setdefault(folder, set()).add(name)
+
+    def without(self, explained: Collection[tuple[int, bytes]], folders: Collection[int]) -> Dirt:
+        """What is left when the traces of known changes are taken away."""
+        rest = Dirt(folders=self.folders.difference(folders), gone=set(self.gone), overflow=self.overflow)
+        for folder, names in self.names.items():
+            for name in names:
+                if (folder, name) not in explained:
+                    rest.add(folder, name)
+        return rest
+
+
+class Watch:
+    """An inotify queue over the folders of an image. Raises OSError where the kernel's limits are reached."""
+
+    def __init__(self) -> None:
+        self._fd = _engine.watch_open()
+        self._folders: dict[int, int] = {}  # watch number: folder
+        self._watches: dict[int, int] = {}
+        self._events: dict[tuple[int, bytes], int] = {}
+
+    def add(self, folder: int, path: bytes) -> None:
+        """Watch a folder from now on, wherever it is moved."""
+        watch = _engine.watch_add(self._fd, path, _WANTED)
+        self._folders[watch] = folder
+        self._watches[folder] = watch
+
+    def remove(self, folder: int) -> None:
+        """Forget a folder."""
+        watch = self._watches.pop(folder, None)
+        if watch is not None:
+            del self._folders[watch]
+            _engine.watch_remove(self._fd, watch)
+
+    def collect(self) -> None:
+        """Empty the kernel's queue, so that a busy check does not make it overflow."""
+        _engine.watch_read(self._fd, self._events)
+
+    def take(self) -> Dirt:
+        """Everything that was touched since the last time."""
+        _engine.watch_read(self._fd, self._events)
+        dirt = Dirt()
+        if not self._events:
+            return dirt
+        events, self._events = self._events, {}
+        for (watch, name), mask in events.items():
+            folder = self._folders.get(watch)
+            if mask & IN_Q_OVERFLOW:
+                dirt.overflow = True
+            elif folder is None:
+                continue  # a folder that we have forgotten since
+            elif mask & _GONE:
+                dirt.gone.add(folder)
+            elif name:
+                dirt.add(folder, name)
+            else:
+                dirt.folders.add(folder)
+        return dirt
+
+    def close(self) -> None:
+        """Give the queue back to the kernel."""
+        os.close(self._fd)

@@ -1,0 +1,118 @@
+"""File-system models as data: one row says what a file system promises about a power cut.
+
+A row answers the questions of docs/models.md; `states/rules.py` turns the answers into order between updates and into
+guarantees. A new file system is a new row here, not new code. The default row is the ext4 that most Linux machines
+run; `posix` promises as little as the standard does.
+
+Every answer of a row weakens or strengthens the model on its own, so that what-if rows (`replace`) are easy to make.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from powercut.errors import UsageError
+
+BLOCK = 4096  # what the page cache writes back in one piece
+SECTOR = 512  # what a disk writes in one piece
+EXTENT = 128 * 1024  # the largest piece that a copy-on-write file system swaps in at once
+
+
+class Exposed(Enum):
+    """What a reader finds where a file's new size survived and the data did not."""
+
+    NOTHING = "nothing"  # the size never outruns its data
+    ZEROS = "zeros"
+    GARBAGE = "garbage"  # old disk content
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystem:
+    """What one file system promises.
+
+    Attributes:
+        name: as given to --fs.
+        journal: changes of names, sizes by truncate, modes and attributes persist in program order.
+        data_in_journal: file data goes through the journal too, in program order with everything else.
+        sync_commits_journal: a sync of any file or folder makes all earlier journalled changes durable.
+        sync_persists_names: a sync of a file or folder makes its own names (and those of its parents) durable.
+        datasync_persists_names: fdatasync does so, too.
+        rename_is_atomic: both names change at once.
+        replace_flushes_data: a rename over an existing file waits for the data of the new one.
+        truncate_before_data: data written after a truncate never persists before it.
+        allocation_in_journal: a size grown by fallocate is a journalled change.
+        exposed: what shows where a size survived without its data.
+        piece: bytes of file data that persist as one.
+    """
+
+    name: str
+    journal: bool
+    sync_commits_journal: bool
+    sync_persists_names: bool
+    data_in_journal: bool = False
+    datasync_persists_names: bool = False
+    rename_is_atomic: bool = True
+    replace_flushes_data: bool = False
+    truncate_before_data: bool = True
+    allocation_in_journal: bool = True
+    exposed: Exposed = Exposed.ZEROS
+    piece: int = BLOCK
+
+    def torn(self, piece: int = SECTOR) -> FileSystem:
+        """The same file system on a disk that tears blocks into smaller pieces."""
+        return replace(self, piece=min(piece, self.piece))
+
+
+_EXT4 = FileSystem(
+    name="ext4-ordered",
+    journal=True,
+    sync_commits_journal=True,
+    sync_persists_names=True,
+    replace_flushes_data=True,
+)
+
+FILE_SYSTEMS: dict[str, FileSystem] = {
+    row.name: row
+    for row in (
+        _EXT4,
+        replace(_EXT4, name="ext4-writeback", exposed=Exposed.GARBAGE),
+        replace(_EXT4, name="ext4-journal", data_in_journal=True, exposed=Exposed.NOTHING),
+        replace(_EXT4, name="xfs", replace_flushes_data=False),
+        FileSystem(
+            name="btrfs",
+            journal=False,
+            sync_commits_journal=False,
+            sync_persists_names=True,
+            datasync_persists_names=True,
+            allocation_in_journal=False,
+            exposed=Exposed.NOTHING,
+            piece=EXTENT,
+        ),
+        FileSystem(
+            name="posix",
+            journal=False,
+            sync_commits_journal=False,
+            sync_persists_names=False,
+            rename_is_atomic=False,
+            truncate_before_data=False,
+            allocation_in_journal=False,
+            exposed=Exposed.GARBAGE,
+        ),
+    )
+}
+DEFAULT = "ext4-ordered"
+
+
+def file_systems(names: str) -> list[FileSystem]:
+    """The rows for a --fs value: a name, several with commas, or `all`."""
+    if names.strip() == "all":
+        return list(FILE_SYSTEMS.values())
+    rows = []
+    for name in (part.strip() for part in names.split(",")):
+        if name not in FILE_SYSTEMS:
+            known = ", ".join(FILE_SYSTEMS)
+            raise UsageError("unknown-fs", f"there is no file system model {name!r}.", f"Known: {known}, all.")
+        if FILE_SYSTEMS[name] not in rows:
+            rows.append(FILE_SYSTEMS[name])
+    return rows

@@ -1,0 +1,360 @@
+"""The rules: how a file-system row turns the events of a trace into updates, order and guarantees.
+
+Before: a trace and a `FileSystem` row. After: `Updates` in which
+
+  R1  updates of one piece of data, one name, one mode or attribute need their predecessor; growing sizes, too,
+      between two truncates;
+  R2  with a journal, metadata updates need the metadata update before them (with data in the journal: all do);
+  R3  with a journal, a grown size needs the last metadata update before it;
+  R4  where a size never outruns its data, a grown size needs the data it covers;
+  R5  where truncates come before data, data and sizes need the last truncate (or punched hole) of their file;
+  R6  where a replace flushes, a rename over an existing name needs all data and sizes of the file it moves;
+  R7  fsync guarantees the file's updates, a folder's names; with a committing journal all metadata issued so far;
+      where syncs persist names, also the names of the file or folder and of the folders above it;
+  R8  fdatasync guarantees data, sizes and truncates of the file (and what they need);
+  R9  an O_SYNC or O_DSYNC write ends with its own fsync or fdatasync; sync and syncfs guarantee all; msync is
+      fdatasync; sync_file_range guarantees nothing;
+  R10 a guarantee of an update is a guarantee of all it needs.
+
+`tests/models/brute_force.py` states the same rules a second time, independently.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from powercut.image.image import ObjectKind
+from powercut.model.filesystem import BLOCK, Exposed, FileSystem
+from powercut.states.state import NEVER
+from powercut.states.tree import ROOT, Thing, Tree
+from powercut.states.updates import UpdateKind, Updates
+from powercut.trace.layout import Flag, Kind
+from powercut.trace.reader import Trace
+
+FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, FALLOC_COLLAPSE, FALLOC_ZERO_RANGE, FALLOC_INSERT = 1, 2, 8, 16, 32
+MS_SYNC = 4
+_KEY_SHIFT = 44  # a key of a piece of data: object number above, piece number below
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraSync:
+    """A sync that the program does not make: a proposed fix, tried in the model.
+
+    Attributes:
+        before: index of the event in front of which it returns.
+        obj: the file or folder that is synced.
+        data_only: fdatasync instead of fsync.
+    """
+
+    before: int
+    obj: int
+    data_only: bool = False
+
+
+class Rules:
+    """Applies one row to one trace, event by event."""
+
+    def __init__(self, trace: Trace, row: FileSystem, extra: Iterable[ExtraSync] = (), skip: Iterable[int] = ()) -> None:
+        self.trace = trace
+        self.row = row
+        self.tree = Tree()
+        self.updates = Updates()
+        self.notes: list[str] = []
+        self.removed: dict[int, int] = {}  # event -> object whose name it removed or replaced
+        self._extra: Mapping[int, list[ExtraSync]] = _by_event(extra)
+        self._skip = frozenset(skip)  # syncs that are taken away
+        self._event = 0
+        self._now = 0  # the time at which a sync of this moment guarantees
+        self._unit = min(row.piece, BLOCK)
+        self._last_data: dict[int, int] = {}
+        self._last_size: dict[int, int] = {}
+        self._last_cut: dict[int, int] = {}
+        self._last_name: dict[tuple[int, bytes], int] = {}
+        self._last_attribute: dict[tuple[int, int], int] = {}
+        self._last_journal = -1
+        self._all_synced = 0
+        self._of_object: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: content and attributes
+        self._naming: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: names that stand for the object
+        self._inside: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: names in the folder
+        self._handlers: dict[int, Callable[[Any], None]] = {
+            Kind.CREATE: self._create,
+            Kind.MKDIR: self._create,
+            Kind.SYMLINK: self._create,
+            Kind.MKNOD: self._create,
+            Kind.LINK: self._link,
+            Kind.UNLINK: self._unlink,
+            Kind.RMDIR: self._unlink,
+            Kind.RENAME: self._rename,
+            Kind.WRITE: self._write,
+            Kind.TRUNCATE: self._truncate,
+            Kind.FALLOCATE: self._fallocate,
+            Kind.SETATTR: self._set_mode,
+            Kind.SETXATTR: self._set_attribute,
+            Kind.DELXATTR: self._set_attribute,
+            Kind.FSYNC: lambda event: self.sync(self.tree.object(int(event["inode"]))),
+            Kind.FDATASYNC: lambda event: self.sync(self.tree.object(int(event["inode"])), data_only=True),
+            Kind.MSYNC: self._msync,
+            Kind.SYNC: lambda event: self.sync_all(),
+            Kind.SYNCFS: lambda event: self.sync_all(),
+            Kind.MMAP: self._mmap,
+        }
+
+    def apply(self) -> Updates:
+        """Run over the whole trace."""
+        first = self.tree.load_snapshot(self.trace)
+        kinds = self.trace.events["kind"].tolist()
+        handlers = self._handlers
+        for index in range(first, len(kinds)):
+            for sync in self._extra.get(index, ()):
+                self._now = 2 * index - 1
+                self.sync(sync.obj, data_only=sync.data_only)
+            handler = handlers.get(kinds[index])
+            if handler is None or index in self._skip:
+                continue
+            self._event = index
+            self._now = 2 * index + 1
+            try:
+                handler(self.trace.events[index])
+            except KeyError:
+                name = Kind(kinds[index]).name.lower()
+                self.notes.append(f"event {index} ({name}) names a path that the trace does not know; left out")
+        return self.updates
+
+    # Updates and their needs
+
+    def _add(self, kind: UpdateKind, obj: int, needs: list[int], journalled: bool, **columns: int) -> int:
+        """Append an update; R2 where it goes through the journal."""
+        if self.row.journal and journalled and self._last_journal >= 0:
+            needs.append(self._last_journal)
+        number = self.updates.add(kind, obj, self._event, needs, **columns)
+        if self.row.journal and journalled:
+            self._last_journal = number
+        return number
+
+    def _add_entry(self, obj: int, effects: list[tuple[int, bytes, int]], needs: list[int] | None = None) -> int:
+        """Append a change of names: R1 per name, R2."""
+        needs = needs or []
+        for folder, name, _ in effects:
+            last = self._last_name.get((folder, name))
+            if last is not None:
+                needs.append(last)
+        first = len(self.updates.effect_update)
+        number = self._add(UpdateKind.ENTRY, obj, needs, True, start=first, length=len(effects))
+        for folder, name, value in effects:
+            self.updates.add_effect(number, folder, name, value)
+            self._last_name[folder, name] = number
+            self._inside[folder].append(number)
+            if value >= 0:
+                self._naming[value].append(number)
+        return number
+
+    def _add_metadata(self, kind: UpdateKind, obj: int, chain: dict[Any, int], key: Any, **columns: int) -> int:
+        """Append a metadata update of an object that follows its predecessor of the same key (R1, R2)."""
+        needs = [chain[key]] if key in chain else []
+        number = self._add(kind, obj, needs, True, **columns)
+        chain[key] = number
+        self._of_object[obj].append(number)
+        return number
+
+    def _add_data(self, obj: int, start: int, length: int, blob: int, old_size: int) -> None:
+        """Append one piece of data, and the size it grows the file to (R1, R3, R4, R5)."""
+        needs: list[int] = []
+        base = obj << _KEY_SHIFT
+        for unit in range(base + start // self._unit, base + (start + length - 1) // self._unit + 1):
+            last = self._last_data.get(unit)
+            if last is not None and last not in needs:
+                needs.append(last)
+            self._last_data[unit] = len(self.updates)
+        cut = self._last_cut.get(obj) if self.row.truncate_before_data else None
+        if cut is not None:
+            needs.append(cut)
+        end = start + length
+        fresh = max(start, old_size) if end > old_size else NEVER
+        in_journal = self.row.data_in_journal
+        data = self._add(UpdateKind.DATA, obj, needs, in_journal, start=start, length=length, data=blob, fresh=fresh)
+        self._of_object[obj].append(data)
+        if end > old_size:
+            self._grow(obj, end, [data] if self.row.exposed is Exposed.NOTHING else [], in_journal)
+
+    def _grow(self, obj: int, size: int, needs: list[int], journalled: bool) -> None:
+        """Append a grown size (R1, R3, R5)."""
+        if obj in self._last_size:
+            needs.append(self._last_size[obj])
+        if self.row.truncate_before_data and obj in self._last_cut:
+            needs.append(self._last_cut[obj])
+        if self.row.journal and not journalled and self._last_journal >= 0:
+            needs.append(self._last_journal)
+        number = self._add(UpdateKind.SIZE, obj, needs, journalled, start=size)
+        self._last_size[obj] = number
+        self._of_object[obj].append(number)
+        self.tree.size[obj] = size
+
+    # Guarantees
+
+    def sync(self, obj: int, *, data_only: bool = False) -> None:
+        """R7 and R8."""
+        kept = (UpdateKind.MODE, UpdateKind.XATTR) if data_only else ()
+        waiting = self._of_object.pop(obj, [])
+        self._guarantee(u for u in waiting if self.updates.kind[u] not in kept)
+        if kept and (left := [u for u in waiting if self.updates.kind[u] in kept]):
+            self._of_object[obj] = left
+        if not data_only:
+            self._guarantee(self._inside.pop(obj, ()))
+            if self.row.sync_commits_journal and self._last_journal >= 0:
+                self._guarantee((self._last_journal,))
+        if self.row.datasync_persists_names if data_only else self.row.sync_persists_names:
+            self._guarantee_names(obj)
+
+    def sync_all(self) -> None:
+        """R9: sync and syncfs."""
+        self._guarantee(range(self._all_synced, len(self.updates)))
+        self._all_synced = len(self.updates)
+        for waiting in (self._of_object, self._naming, self._inside):
+            waiting.clear()
+
+    def _guarantee_names(self, obj: int) -> None:
+        """The names of an object and of every folder on the way to it."""
+        folders: set[int] = set()
+        for update in self._naming.get(obj, ()):
+            first = self.updates.start[update]
+            for effect in range(first, first + self.updates.length[update]):
+                if self.updates.effect_value[effect] == obj:
+                    folders.add(self.updates.effect_folder[effect])
+        self._guarantee(self._naming.pop(obj, ()))
+        for folder in folders | ({obj} if obj in self.tree.live else set()):
+            for above in [folder, *self.tree.ancestors(folder)]:
+                if above != ROOT:
+                    self._guarantee(self._naming.pop(above, ()))
+
+    def _guarantee(self, updates: Iterable[int]) -> None:
+        """R10."""
+        guaranteed = self.updates.guaranteed
+        waiting = list(updates)
+        while waiting:
+            update = waiting.pop()
+            if guaranteed[update] == NEVER:
+                guaranteed[update] = self._now
+                waiting.extend(self.updates.needs_of(update))
+
+    # Events
+
+    def _create(self, event: Any) -> None:
+        kind = {
+            Kind.MKDIR: ObjectKind.FOLDER,
+            Kind.SYMLINK: ObjectKind.SYMLINK,
+            Kind.MKNOD: ObjectKind.OTHER,
+        }.get(int(event["kind"]), ObjectKind.FILE)
+        thing = Thing(kind, int(event["extra"]) & 0o7777)
+        if kind is ObjectKind.SYMLINK:
+            thing.target = self.trace.blob(int(event["data"]), int(event["length"]))
+        place = None if int(event["flags"]) & Flag.TMPFILE else self._place(event, "path")
+        obj = self.tree.add(int(event["inode"]), thing)
+        if place is not None:
+            self._add_entry(obj, [(*place, obj)])
+            self.tree.put(*place, obj)
+
+    def _link(self, event: Any) -> None:
+        obj = self.tree.object(int(event["inode"]))
+        place = self._place(event, "path2")
+        self._add_entry(obj, [(*place, obj)])
+        self.tree.put(*place, obj)
+
+    def _unlink(self, event: Any) -> None:
+        obj = self.tree.object(int(event["inode"]))
+        folder, name = self._place(event, "path")
+        self._add_entry(obj, [(folder, name, -1)])
+        self.tree.live[folder].pop(name, None)
+        self.removed[self._event] = obj
+
+    def _rename(self, event: Any) -> None:
+        obj = self.tree.object(int(event["inode"]))
+        old, new = self._place(event, "path"), self._place(event, "path2")
+        replaced = self.tree.live[new[0]].get(new[1])
+        if int(event["flags"]) & Flag.EXCHANGE and replaced is not None:
+            self._add_entry(obj, [(*old, replaced), (*new, obj)])
+            self.tree.put(*old, replaced)
+            self.tree.put(*new, obj)
+            return
+        needs: list[int] = []
+        if replaced is not None:
+            self.removed[self._event] = replaced
+            if self.row.replace_flushes_data:
+                needs = [
+                    u for u in self._of_object[obj] if self.updates.kind[u] not in (UpdateKind.MODE, UpdateKind.XATTR)
+                ]
+        if self.row.rename_is_atomic or obj in self.tree.live:
+            self._add_entry(obj, [(*old, -1), (*new, obj)], needs)
+        else:
+            self._add_entry(obj, [(*new, obj)], needs)
+            self._add_entry(obj, [(*old, -1)])
+        self.tree.live[old[0]].pop(old[1], None)
+        self.tree.put(*new, obj)
+
+    def _write(self, event: Any) -> None:
+        obj = self.tree.object(int(event["inode"]))
+        start, length, blob, flags = (int(event[key]) for key in ("offset", "length", "data", "flags"))
+        if flags & Flag.IMPORT:  # what came from outside is taken as durable
+            self.tree.things[obj].base_data.append((start, length, blob))
+            self.tree.things[obj].base_size = self.tree.size[obj] = max(self.tree.size.get(obj, 0), start + length)
+            return
+        piece, end, position = self.row.piece, start + length, start
+        while position < end:
+            # Copy-on-write pieces start with the write; blocks and sectors lie where the disk has them.
+            edge = position + piece if piece > BLOCK else (position // piece + 1) * piece
+            size = min(edge, end) - position
+            self._add_data(obj, position, size, blob + position - start, self.tree.size.get(obj, 0))
+            position += size
+        if flags & (Flag.SYNC | Flag.DSYNC):
+            self.sync(obj, data_only=not flags & Flag.SYNC)
+
+    def _truncate(self, event: Any) -> None:
+        obj, size = self.tree.object(int(event["inode"])), int(event["length"])
+        if size != self.tree.size.get(obj, 0):
+            self._add_metadata(UpdateKind.CUT, obj, self._last_cut, obj, start=size)
+            self._last_size.pop(obj, None)
+            self.tree.size[obj] = size
+
+    def _fallocate(self, event: Any) -> None:
+        obj = self.tree.object(int(event["inode"]))
+        start, length, mode = (int(event[key]) for key in ("offset", "length", "extra"))
+        if mode & (FALLOC_COLLAPSE | FALLOC_INSERT):
+            self.notes.append(f"event {self._event}: fallocate that moves data is not modelled; its effect is left out")
+            return
+        size = self.tree.size.get(obj, 0)
+        if mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE):
+            self._add_metadata(UpdateKind.ZERO, obj, self._last_cut, obj, start=start, length=length)
+        if not mode & FALLOC_KEEP_SIZE and start + length > size:
+            self._grow(obj, start + length, [], self.row.allocation_in_journal)
+
+    def _set_mode(self, event: Any) -> None:
+        obj, mode = self.tree.object(int(event["inode"])), int(event["extra"]) & 0o7777
+        self._add_metadata(UpdateKind.MODE, obj, self._last_attribute, (obj, -1), start=mode)
+
+    def _set_attribute(self, event: Any) -> None:
+        obj = self.tree.object(int(event["inode"]))
+        name = self.updates.name_number(self.trace.string(int(event["path"])))
+        gone = int(event["kind"]) == Kind.DELXATTR
+        data, length = (-1, 0) if gone else (int(event["data"]), int(event["length"]))
+        self._add_metadata(
+            UpdateKind.XATTR, obj, self._last_attribute, (obj, name), start=name, data=data, length=length
+        )
+
+    def _msync(self, event: Any) -> None:
+        if int(event["extra"]) & MS_SYNC:
+            self.sync(self.tree.object(int(event["inode"])), data_only=True)
+
+    def _mmap(self, event: Any) -> None:
+        self.tree.things[self.tree.object(int(event["inode"]))].mapped = True
+
+    def _place(self, event: Any, field: str) -> tuple[int, bytes]:
+        return self.tree.place(self.trace.string(int(event[field])))
+
+
+def _by_event(extra: Iterable[ExtraSync]) -> Mapping[int, list[ExtraSync]]:
+    result: dict[int, list[ExtraSync]] = defaultdict(list)
+    for sync in extra:
+        result[sync.before].append(sync)
+    return result

@@ -1,0 +1,233 @@
+"""The timeline: all updates of a trace under one model, and what can be asked about them at a crash point.
+
+Before: the `Updates` that the rules made. After: for every crash point the issued, guaranteed and pending updates; for
+every update what it needs and what needs it. A set of updates is a crash state at a point if it holds all guaranteed
+ones, only issued ones, and with each update everything that update needs.
+
+A timeline does not change once it is built, so that workers share it by fork.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from powercut.image.image import Changes
+from powercut.image.index import ImageIndex
+from powercut.image.view import StateImage
+from powercut.model.filesystem import FileSystem
+from powercut.states.rules import ExtraSync, Rules
+from powercut.states.state import Base, State
+from powercut.states.updates import UpdateKind
+from powercut.trace.layout import Channel, Kind
+from powercut.trace.reader import Trace
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Timeline:
+    """Updates, order and guarantees of one trace under one file-system row."""
+
+    def __init__(self, trace: Trace, row: FileSystem, extra: Iterable[ExtraSync] = (), skip: Iterable[int] = ()) -> None:
+        rules = Rules(trace, row, extra, skip)
+        self.trace = trace
+        self.row = row
+        self.updates = rules.apply()
+        self.tree = rules.tree
+        self.notes = rules.notes
+        self.end = 2 * len(trace.events)
+        self.event = np.frombuffer(self.updates.event, np.int32) if len(self.updates) else np.empty(0, np.int32)
+        self.guaranteed: Numbers = (
+            np.frombuffer(self.updates.guaranteed, np.int64) if len(self.updates) else np.empty(0, np.int64)
+        )
+        self._guarantee_order = np.argsort(self.guaranteed, kind="stable").astype(np.int32)
+        self._guarantee_times = self.guaranteed[self._guarantee_order]
+        self._highest = np.maximum.accumulate(self.guaranteed) if len(self.updates) else self.guaranteed
+
+    # Sets of updates
+
+    def issued(self, point: int) -> int:
+        """How many updates were issued by a point: those with smaller numbers."""
+        return int(np.searchsorted(self.event, point // 2, side="right"))
+
+    def is_guaranteed(self, update: int, point: int) -> bool:
+        """Whether an update could no longer be lost at a point."""
+        return self.updates.guaranteed[update] <= point
+
+    def pending(self, point: int) -> list[int]:
+        """Updates issued and not yet guaranteed at a point, in order."""
+        low = int(np.searchsorted(self._highest, point, side="right"))
+        high = self.issued(point)
+        return (np.flatnonzero(self.guaranteed[low:high] > point) + low).tolist() if low < high else []
+
+    def survives(self, state: State, update: int) -> bool:
+        """Whether an update is part of a state."""
+        if 2 * self.updates.event[update] > state.point:
+            return False
+        if self.updates.guaranteed[update] <= state.point:
+            return True
+        return (update in state.delta) == (state.base is Base.GUARANTEED)
+
+    def lost(self, state: State) -> list[int]:
+        """Issued updates that a state lacks."""
+        if state.base is Base.ISSUED:
+            return sorted(state.delta)
+        return [u for u in self.pending(state.point) if u not in state.delta]
+
+    def kept(self, state: State) -> list[int]:
+        """Updates of a state that were not yet guaranteed."""
+        if state.base is Base.GUARANTEED:
+            return sorted(state.delta)
+        return [u for u in self.pending(state.point) if u not in state.delta]
+
+    # Order
+
+    def needs(self, update: int) -> Sequence[int]:
+        """What must have persisted for an update to persist (direct)."""
+        return self.updates.needs_of(update)
+
+    @cached_property
+    def _needed_by(self) -> tuple[Numbers, npt.NDArray[np.int32]]:
+        counts = np.diff(np.frombuffer(self.updates.first_need, np.int64))
+        users = np.repeat(np.arange(len(self.updates), dtype=np.int32), counts)
+        needs = np.frombuffer(self.updates.needs, np.int32) if len(self.updates.needs) else np.empty(0, np.int32)
+        order = np.argsort(needs, kind="stable")
+        starts = np.searchsorted(needs[order], np.arange(len(self.updates) + 1))
+        return starts, users[order]
+
+    def needed_by(self, update: int) -> list[int]:
+        """What cannot persist without an update (direct)."""
+        starts, users = self._needed_by
+        return users[starts[update] : starts[update + 1]].tolist()
+
+    def down(self, updates: Iterable[int], point: int) -> set[int]:
+        """Updates that must survive with some, themselves included, leaving out what is guaranteed."""
+        found: set[int] = set()
+        waiting = [u for u in updates if self.updates.guaranteed[u] > point]
+        while waiting:
+            update = waiting.pop()
+            if update not in found:
+                found.add(update)
+                waiting.extend(n for n in self.needs(update) if self.updates.guaranteed[n] > point)
+        return found
+
+    def up(self, updates: Iterable[int], point: int) -> set[int]:
+        """Updates that must be lost with some, themselves included, among those issued."""
+        found: set[int] = set()
+        waiting = list(updates)
+        issued = self.issued(point)
+        while waiting:
+            update = waiting.pop()
+            if update not in found:
+                found.add(update)
+                waiting.extend(n for n in self.needed_by(update) if n < issued)
+        return found
+
+    def without(self, updates: Iterable[int], point: int) -> State:
+        """The state in which some updates and all that need them are lost."""
+        return State(point, Base.ISSUED, frozenset(self.up(updates, point)))
+
+    def with_only(self, updates: Iterable[int], point: int) -> State:
+        """The state in which only some updates and all they need survived, beside what is guaranteed."""
+        return State(point, Base.GUARANTEED, frozenset(self.down(updates, point)))
+
+    def is_possible(self, state: State) -> bool:
+        """Whether the model allows a state."""
+        issued = self.issued(state.point)
+        if any(u >= issued or self.updates.guaranteed[u] <= state.point for u in state.delta):
+            return False
+        if state.base is Base.ISSUED:
+            return self.up(state.delta, state.point) == state.delta
+        return self.down(state.delta, state.point) == state.delta
+
+    # Time
+
+    @cached_property
+    def outputs(self) -> list[tuple[int, int]]:
+        """(event, channel) of everything the program said to the outside."""
+        indices = self.trace.of_kind(Kind.OUTPUT)
+        return list(zip(indices.tolist(), self.trace.events["extra"][indices].tolist(), strict=True))
+
+    def acked(self, point: int) -> bytes:
+        """What the program had printed by a point."""
+        parts = []
+        for index, channel in self.outputs:
+            if 2 * index > point:
+                break
+            if channel == Channel.STDOUT:
+                event = self.trace.events[index]
+                parts.append(self.trace.blob(int(event["data"]), int(event["length"])))
+        return b"".join(parts)
+
+    @cached_property
+    def points(self) -> list[int]:
+        """The crash points that matter, in order.
+
+        Between two guarantees the possible states only grow, so the last moment before each guarantee shows them
+        all; what the program had said by then is what it owed, so the last moment before each output counts, too.
+        """
+        guarantees = {int(time) - 1 for time in np.unique(self.guaranteed) if time <= self.end}
+        says = {2 * index - 1 for index, _ in self.outputs}
+        points: list[int] = []
+        seen = (-1, -1)
+        for point in sorted(guarantees | says | {self.end}):
+            owes = (self.issued(point), int(np.searchsorted(self._guarantee_times, point, side="right")))
+            if owes == seen and points:
+                points[-1] = point  # nothing but words in between: the later moment owes more
+            elif point >= 0:
+                points.append(point)
+            seen = owes
+        return points
+
+    # Images
+
+    @cached_property
+    def index(self) -> ImageIndex:
+        """Where each name, block and size of an image comes from."""
+        return ImageIndex(self.trace, self.updates, self.tree)
+
+    def image(self, state: State) -> StateImage:
+        """What the data folder holds in a state."""
+        return StateImage(self, state)
+
+    def changes(self, before: State | None, after: State) -> Changes:
+        """Where the images of two states may differ; before None, all that `after` holds counts as new."""
+        if before is None:
+            return self.index.everything()
+        return self.index.touched(self.differing(before, after))
+
+    def differing(self, before: State, after: State) -> list[int]:
+        """Updates that survive in one of two states and not in the other."""
+        candidates: set[int] = set(before.delta | after.delta)
+        candidates.update(self._base_difference(before, after))
+        return [u for u in candidates if self.survives(before, u) != self.survives(after, u)]
+
+    def _base_difference(self, before: State, after: State) -> Iterable[int]:
+        if before.base is not after.base:
+            return [
+                *self.pending(before.point),
+                *self.pending(after.point),
+                *range(*sorted((self.issued(before.point), self.issued(after.point)))),
+                *self._guaranteed_between(before.point, after.point),
+            ]
+        if before.base is Base.ISSUED:
+            return range(*sorted((self.issued(before.point), self.issued(after.point))))
+        return self._guaranteed_between(before.point, after.point)
+
+    def _guaranteed_between(self, one: int, other: int) -> list[int]:
+        low, high = sorted((one, other))
+        first, last = np.searchsorted(self._guarantee_times, (low, high), side="right")
+        return self._guarantee_order[first:last].tolist()
+
+    # Words for people
+
+    def describe(self, update: int) -> str:
+        """One update in words."""
+        return self.index.describe(update)
+
+    def kind(self, update: int) -> UpdateKind:
+        """What an update changes."""
+        return UpdateKind(self.updates.kind[update])

@@ -1,0 +1,121 @@
+"""The data folder as the program saw it: which name stood for which object, event by event.
+
+Inode numbers are reused by file systems, so objects get numbers of their own: whatever event creates an inode binds it
+to a new object. Object 0 is the data folder. The tree of the snapshot is kept beside the live one, because every crash
+state is built on it.
+
+Before an event is applied the tree is that of the moment before the call; after it, that of the moment after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from powercut.image.image import ObjectKind
+from powercut.trace.layout import Kind
+from powercut.trace.reader import Trace
+
+ROOT = 0
+
+
+@dataclass(slots=True)
+class Thing:
+    """A file, folder or link: what it is, and what it was before the program started."""
+
+    kind: ObjectKind
+    mode: int
+    base_size: int = 0
+    base_data: list[tuple[int, int, int]] = field(default_factory=list)  # offset in file, length, blob offset
+    target: bytes = b""
+    mapped: bool = False  # had a writable shared mapping: its stores are not in this trace
+
+
+class Tree:
+    """Names and objects, live and as they were at the start."""
+
+    def __init__(self) -> None:
+        self.things: list[Thing] = []
+        self.base: dict[int, dict[bytes, int]] = {}
+        self.live: dict[int, dict[bytes, int]] = {}
+        self.home: dict[int, int] = {}  # folder -> its parent folder, live
+        self.size: dict[int, int] = {}  # file -> its size, live
+        self._by_inode: dict[int, int] = {}
+        self.unknown: set[int] = set()  # inodes that appeared from nowhere
+
+    def add(self, inode: int, thing: Thing) -> int:
+        """Bind an inode to a new object."""
+        number = len(self.things)
+        self.things.append(thing)
+        self._by_inode[inode] = number
+        if thing.kind == ObjectKind.FOLDER:
+            self.live[number] = {}
+        elif thing.kind == ObjectKind.FILE:
+            self.size[number] = thing.base_size
+        return number
+
+    def object(self, inode: int) -> int:
+        """The object that an inode stands for now."""
+        number = self._by_inode.get(inode)
+        if number is None:
+            self.unknown.add(inode)
+            number = self.add(inode, Thing(ObjectKind.FILE, 0o644))
+        return number
+
+    def place(self, path: bytes) -> tuple[int, bytes]:
+        """The folder and the last name of a path."""
+        folder = ROOT
+        *parents, name = path.split(b"/")
+        for part in parents:
+            folder = self.live[folder].get(part, -1)
+            if folder not in self.live:
+                raise KeyError(path)
+        return folder, name
+
+    def put(self, folder: int, name: bytes, number: int) -> None:
+        """Let a name stand for an object."""
+        self.live[folder][name] = number
+        if number in self.live:
+            self.home[number] = folder
+
+    def ancestors(self, number: int) -> list[int]:
+        """The folders above a folder, without the data folder itself."""
+        above = []
+        while (number := self.home.get(number, ROOT)) != ROOT and number not in above:
+            above.append(number)
+        return above
+
+    def load_snapshot(self, trace: Trace) -> int:
+        """Build the tree of the moment before the program; the index of the first event after the snapshot."""
+        kinds = trace.events["kind"]
+        for index in range(len(kinds)):
+            kind = int(kinds[index])
+            if kind > Kind.SNAP_OTHER:
+                break
+            self._load(trace, trace.events[index], kind)
+        else:
+            index = len(kinds)
+        if not self.things:
+            self.add(0, Thing(ObjectKind.FOLDER, 0o755))
+        self.base = {folder: dict(names) for folder, names in self.live.items()}
+        return index
+
+    def _load(self, trace: Trace, event: object, kind: int) -> None:
+        inode, length, data = (int(event[key]) for key in ("inode", "length", "data"))  # type: ignore[index]
+        mode = int(event["extra"]) & 0o7777  # type: ignore[index]
+        if kind == Kind.SNAP_DATA:
+            extent = (int(event["offset"]), length, data)  # type: ignore[index]
+            self.things[self.object(inode)].base_data.append(extent)
+            return
+        if inode in self._by_inode:  # a further hard link
+            number = self._by_inode[inode]
+        elif kind == Kind.SNAP_DIR:
+            number = self.add(inode, Thing(ObjectKind.FOLDER, mode))
+        elif kind == Kind.SNAP_FILE:
+            number = self.add(inode, Thing(ObjectKind.FILE, mode, base_size=length))
+        elif kind == Kind.SNAP_SYMLINK:
+            number = self.add(inode, Thing(ObjectKind.SYMLINK, 0o777, target=trace.blob(data, length)))
+        else:
+            number = self.add(inode, Thing(ObjectKind.OTHER, mode))
+        path = trace.string(int(event["path"]))  # type: ignore[index]
+        if path:
+            self.put(*self.place(path), number)

@@ -1,0 +1,116 @@
+"""The trace format for Python: the mirror of native/trace_format.h, which is the one definition.
+
+Only names, numbers and record layouts live here; tests/unit/test_layout.py compares every one of them with the header.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+import numpy as np
+
+TRACE_MAGIC = b"PCUTTRAC"
+TRACE_VERSION = 1
+EXTENT_MAGIC = 0x58454350
+HEADER_SIZE = 64
+EXTENT_HEADER_SIZE = 64
+
+
+class ExtentKind(IntEnum):
+    """What an extent holds."""
+
+    EVENTS = 1
+    TABLE = 2
+    BLOBS = 3
+
+
+class Kind(IntEnum):
+    """What an event is; see the header for the meaning of each field."""
+
+    SNAP_DIR = 1
+    SNAP_FILE = 2
+    SNAP_DATA = 3
+    SNAP_SYMLINK = 4
+    SNAP_OTHER = 5
+    CREATE = 10
+    MKDIR = 11
+    SYMLINK = 12
+    MKNOD = 13
+    LINK = 14
+    UNLINK = 15
+    RMDIR = 16
+    RENAME = 17
+    WRITE = 20
+    TRUNCATE = 21
+    FALLOCATE = 22
+    SETATTR = 23
+    SETXATTR = 24
+    DELXATTR = 25
+    CLOSE = 26
+    FSYNC = 30
+    FDATASYNC = 31
+    SYNC = 32
+    SYNCFS = 33
+    MSYNC = 34
+    SYNC_RANGE = 35
+    MMAP = 40
+    OUTPUT = 41
+    EXEC = 50
+    FORK = 51
+    EXIT = 52
+    NOTE = 53
+
+
+class Flag(IntFlag):
+    """Modifiers of an event."""
+
+    SYNC = 1
+    DSYNC = 2
+    DIRECT = 4
+    APPEND = 8
+    TMPFILE = 16
+    OPEN = 32
+    EXCHANGE = 64
+    THREAD = 128
+    IMPORT = 256
+    EXPORT = 512
+    READONLY = 1024
+
+
+class Channel(IntEnum):
+    """Where an output went."""
+
+    STDOUT = 1
+    STDERR = 2
+    SOCKET = 3
+
+
+class TableKind(IntEnum):
+    """What an interned entry is."""
+
+    STRING = 1
+    MODULE = 2
+    STACK = 3
+    PYCODE = 4
+    META = 5
+
+
+EVENT = np.dtype(
+    [
+        ("kind", "<u2"),
+        ("flags", "<u2"),
+        ("pid", "<u4"),
+        ("tid", "<u4"),
+        ("stack", "<u4"),
+        ("inode", "<u8"),
+        ("offset", "<u8"),
+        ("length", "<u8"),
+        ("data", "<u8"),
+        ("extra", "<u8"),
+        ("path", "<u4"),
+        ("path2", "<u4"),
+    ]
+)
+ENTRY = np.dtype([("kind", "<u4"), ("id", "<u4"), ("data", "<u8"), ("length", "<u8"), ("extra", "<u8")])
+EXTENT_HEADER = np.dtype([("magic", "<u4"), ("kind", "<u4"), ("capacity", "<u8"), ("used", "<u8"), ("rest", "V40")])
+FRAME = np.dtype([("kind", "<u4"), ("ref", "<u4"), ("addr", "<u8")])

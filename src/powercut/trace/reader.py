@@ -1,0 +1,177 @@
+"""Reading a trace: a memory map, numpy views of its event records, and look-ups of blobs and interned things.
+
+Before: a file that claims to be a trace, written by any tracer, perhaps cut short. After: a `Trace` whose events are
+whole records and whose every blob reference has been checked against the file, or a `UsageError` that says why not.
+Nothing in the file is trusted.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from powercut.errors import UsageError
+from powercut.trace.layout import (
+    ENTRY,
+    EVENT,
+    EXTENT_HEADER,
+    EXTENT_HEADER_SIZE,
+    EXTENT_MAGIC,
+    HEADER_SIZE,
+    TRACE_MAGIC,
+    TRACE_VERSION,
+    ExtentKind,
+    Kind,
+    TableKind,
+)
+
+Events = npt.NDArray[Any]
+
+
+class Trace:
+    """The ordered events of one run, and everything they refer to.
+
+    Attributes:
+        events: all events, snapshot first, in the order in which their calls finished.
+        truncated: the file ends inside an extent: the tracer was killed or the disk was full.
+    """
+
+    def __init__(self, buffer: mmap.mmap | bytes, name: str) -> None:
+        self.name = name
+        self._buffer = buffer
+        self._check_header()
+        events, entries, cut_short = self._extents()
+        self.events: Events = np.concatenate(events) if len(events) != 1 else events[0]
+        self._tables = self._read_tables(entries)
+        self._strings: list[bytes] | None = None
+        self.meta = self._read_meta()
+        self.truncated = cut_short or "exit" not in self.meta  # how the program ended is written last
+        self._check_references()
+
+    @classmethod
+    def open(cls, path: str | Path) -> Trace:
+        """Map a trace file."""
+        try:
+            with open(path, "rb") as file:
+                try:
+                    buffer: mmap.mmap | bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                except ValueError:  # an empty file cannot be mapped
+                    buffer = b""
+        except OSError as error:
+            raise UsageError("trace-unreadable", f"cannot read the trace {path}: {error.strerror}.") from error
+        return cls(buffer, str(path))
+
+    def blob(self, offset: int, length: int) -> bytes:
+        """Bytes that a record points at."""
+        return self._buffer[offset : offset + length]
+
+    def string(self, number: int) -> bytes:
+        """An interned string; number 0 is the empty one."""
+        if self._strings is None:
+            self._strings = [b"", *(self.blob(int(e["data"]), int(e["length"])) for e in self.table(TableKind.STRING))]
+        return self._strings[number]
+
+    def table(self, kind: TableKind) -> Events:
+        """All interned entries of one kind; the entry with id *n* stands at index *n - 1*."""
+        return self._tables[kind]
+
+    def entry(self, kind: TableKind, number: int) -> bytes:
+        """The content of one interned entry."""
+        entry = self._tables[kind][number - 1]
+        return self.blob(int(entry["data"]), int(entry["length"]))
+
+    def of_kind(self, *kinds: Kind) -> npt.NDArray[np.int64]:
+        """Indices of all events of some kinds, in order."""
+        return np.flatnonzero(np.isin(self.events["kind"], kinds))
+
+    def notes(self) -> list[str]:
+        """What the tracer had to say to the user."""
+        events = self.events[self.of_kind(Kind.NOTE)]
+        return [self.blob(int(e["data"]), int(e["length"])).decode("utf-8", "replace") for e in events]
+
+    @property
+    def command(self) -> list[str]:
+        """The workload's argument list."""
+        return [part.decode("utf-8", "surrogateescape") for part in self.meta.get("command", b"").split(b"\0") if part]
+
+    @property
+    def folder(self) -> str:
+        """The data folder as the workload saw it."""
+        return self.meta.get("dir", b"").decode("utf-8", "surrogateescape")
+
+    def _broken(self, why: str) -> UsageError:
+        return UsageError("trace-broken", f"{self.name} is not a trace powercut can read: {why}.", "Record it again.")
+
+    def _check_header(self) -> None:
+        head = bytes(self._buffer[:HEADER_SIZE])
+        if len(head) < HEADER_SIZE or head[:8] != TRACE_MAGIC:
+            raise self._broken("it does not start with a trace header")
+        version, size, event_size, entry_size = np.frombuffer(head, "<u4", 4, 8)
+        if version != TRACE_VERSION:
+            raise self._broken(f"it has format version {version}, this powercut reads version {TRACE_VERSION}")
+        if (size, event_size, entry_size) != (HEADER_SIZE, EVENT.itemsize, ENTRY.itemsize):
+            raise self._broken("its record sizes are not those of its version")
+
+    def _extents(self) -> tuple[list[Events], list[Events], bool]:
+        """Walk the extents; views of their records, and whether the file ends early."""
+        events: list[Events] = [np.empty(0, EVENT)]
+        entries: list[Events] = [np.empty(0, ENTRY)]
+        end = len(self._buffer)
+        position = HEADER_SIZE
+        while position + EXTENT_HEADER_SIZE <= end:
+            header = np.frombuffer(self._buffer, EXTENT_HEADER, 1, position)[0]
+            capacity, used = int(header["capacity"]), int(header["used"])
+            if header["magic"] == 0 and capacity == 0:  # room that was reserved and never used
+                return self._drop_empty(events), self._drop_empty(entries), True
+            if header["magic"] != EXTENT_MAGIC or used > capacity or capacity % 64:
+                raise self._broken(f"the extent at byte {position} is damaged")
+            start = position + EXTENT_HEADER_SIZE
+            inside = min(used, end - start)
+            dtype, into = (EVENT, events) if header["kind"] == ExtentKind.EVENTS else (ENTRY, entries)
+            if header["kind"] != ExtentKind.BLOBS and inside >= dtype.itemsize:
+                into.append(np.frombuffer(self._buffer, dtype, inside // dtype.itemsize, start))
+            position = start + capacity
+            if used > inside:
+                return self._drop_empty(events), self._drop_empty(entries), True
+        return self._drop_empty(events), self._drop_empty(entries), False
+
+    @staticmethod
+    def _drop_empty(views: list[Events]) -> list[Events]:
+        return views[1:] if len(views) > 1 else views
+
+    def _read_tables(self, extents: Sequence[Events]) -> dict[TableKind, Events]:
+        entries = np.concatenate(extents)
+        ends = entries["data"] + entries["length"]
+        if len(entries) and (int(ends.max()) > len(self._buffer) or (ends < entries["data"]).any()):
+            raise self._broken("an interned entry points outside the file")
+        tables = {}
+        for kind in TableKind:
+            table = entries[entries["kind"] == kind]
+            if len(table) and not np.array_equal(table["id"], np.arange(1, len(table) + 1)):
+                raise self._broken("its interned entries are out of order")
+            tables[kind] = table
+        return tables
+
+    def _read_meta(self) -> dict[str, bytes]:
+        meta = {}
+        for number in range(1, len(self._tables[TableKind.META]) + 1):
+            key, _, value = self.entry(TableKind.META, number).partition(b"\0")
+            meta[key.decode("ascii", "replace")] = value
+        return meta
+
+    def _check_references(self) -> None:
+        events = self.events
+        strings, stacks = len(self._tables[TableKind.STRING]), len(self._tables[TableKind.STACK])
+        if not len(events):
+            return
+        if max(int(events["path"].max()), int(events["path2"].max())) > strings or int(events["stack"].max()) > stacks:
+            raise self._broken("an event refers to an entry that is not there")
+        with_data = events[events["data"] != 0]
+        ends = with_data["data"] + with_data["length"]
+        if len(with_data) and (int(ends.max()) > len(self._buffer) or (ends < with_data["data"]).any()):
+            raise self._broken("an event points at data outside the file")

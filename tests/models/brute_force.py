@@ -1,0 +1,265 @@
+"""A second, independent statement of the file-system rules: slow, naive, and written from the rules alone.
+
+Operations are plain tuples. Every subset of the updates is tried against every rule; every allowed subset is replayed
+onto a dictionary of files. Nothing here comes from powercut but the rows themselves.
+
+  ("create", path) ("mkdir", path) ("link", old, new) ("unlink", path) ("rename", old, new)
+  ("write", path, offset, bytes, "" | "sync" | "dsync") ("truncate", path, size) ("falloc", path, offset, length)
+  ("punch", path, offset, length) ("chmod", path, mode)
+  ("fsync", path) ("fdatasync", path) ("sync",) ("print", text)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from powercut.model.filesystem import Exposed, FileSystem
+
+
+@dataclass
+class U:
+    """One update: what it does and what the rules must know of it."""
+
+    n: int
+    op: int
+    kind: str  # data size cut zero entry mode
+    obj: int
+    at: int = 0
+    data: bytes = b""
+    size_before: int = 0
+    effects: list = field(default_factory=list)  # (folder, name, obj | None)
+    meta: bool = False
+    replaces: bool = False
+    pieces: frozenset = frozenset()
+
+
+class World:
+    """The live folder, only to know which object a path means and how long files are."""
+
+    def __init__(self):
+        self.names = {}  # (folder object, name) -> object
+        self.size = {}
+        self.folders = {0}
+        self.next = 1
+
+    def place(self, path):
+        folder = 0
+        *parents, name = path.split("/")
+        for part in parents:
+            folder = self.names[folder, part]
+        return folder, name
+
+    def obj(self, path):
+        return self.names[self.place(path)] if path else 0
+
+
+def updates_of(ops, row: FileSystem, world: World):
+    """The updates of a run, op by op, and the objects that sync operations mean."""
+    out: list[U] = []
+    syncs: list[tuple[int, str, object]] = []
+
+    def add(op, kind, obj, **more):
+        out.append(U(len(out), op, kind, obj, **more))
+
+    for i, op in enumerate(ops):
+        what = op[0]
+        if what in ("create", "mkdir"):
+            obj = world.next
+            world.next += 1
+            place = world.place(op[1])
+            add(i, "entry", obj, effects=[(*place, obj)], meta=True)
+            world.names[place] = obj
+            if what == "mkdir":
+                world.folders.add(obj)
+            else:
+                world.size[obj] = 0
+        elif what == "link":
+            obj, place = world.obj(op[1]), world.place(op[2])
+            add(i, "entry", obj, effects=[(*place, obj)], meta=True)
+            world.names[place] = obj
+        elif what == "unlink":
+            place = world.place(op[1])
+            add(i, "entry", world.names[place], effects=[(*place, None)], meta=True)
+            del world.names[place]
+        elif what == "rename":
+            old, new = world.place(op[1]), world.place(op[2])
+            obj, replaces = world.names[old], new in world.names
+            if row.rename_is_atomic or obj in world.folders:
+                add(i, "entry", obj, effects=[(*old, None), (*new, obj)], meta=True, replaces=replaces)
+            else:
+                add(i, "entry", obj, effects=[(*new, obj)], meta=True, replaces=replaces)
+                add(i, "entry", obj, effects=[(*old, None)], meta=True)
+            del world.names[old]
+            world.names[new] = obj
+        elif what == "write":
+            obj = world.obj(op[1])
+            for at, piece in pieces(op[2], op[3], row.piece):
+                before = world.size[obj]
+                unit = min(row.piece, 4096)
+                cells = frozenset(range(at // unit, (at + len(piece) - 1) // unit + 1))
+                add(i, "data", obj, at=at, data=piece, size_before=before, pieces=cells)
+                if at + len(piece) > before:
+                    add(i, "size", obj, at=at + len(piece))
+                    world.size[obj] = at + len(piece)
+            if op[4]:
+                syncs.append((i, "fsync" if op[4] == "sync" else "fdatasync", obj))
+        elif what == "truncate":
+            obj = world.obj(op[1])
+            if world.size[obj] != op[2]:
+                add(i, "cut", obj, at=op[2], meta=True)
+                world.size[obj] = op[2]
+        elif what == "falloc":
+            obj = world.obj(op[1])
+            if op[2] + op[3] > world.size[obj]:
+                add(i, "size", obj, at=op[2] + op[3], meta=row.allocation_in_journal)
+                world.size[obj] = op[2] + op[3]
+        elif what == "punch":
+            add(i, "zero", world.obj(op[1]), at=op[2], data=bytes(op[3]), meta=True)
+        elif what == "chmod":
+            add(i, "mode", world.obj(op[1]), at=op[2], meta=True)
+        elif what in ("fsync", "fdatasync"):
+            syncs.append((i, what, world.obj(op[1])))
+        elif what == "sync":
+            syncs.append((i, what, None))
+    if row.data_in_journal:
+        for u in out:
+            if u.kind in ("data", "size"):
+                u.meta = True
+    return out, syncs
+
+
+def pieces(at, data, piece):
+    """Cut a write where the medium may tear it."""
+    end, start = at + len(data), at
+    while at < end:
+        edge = at + piece if piece > 4096 else at - at % piece + piece
+        edge = min(edge, end)
+        yield at, data[at - start : edge - start]
+        at = edge
+
+
+def allowed(s: set[int], us: list[U], row: FileSystem) -> bool:
+    """Whether a set of surviving updates breaks no rule of order."""
+    for b in us:
+        if b.n not in s:
+            continue
+        for a in us[: b.n]:
+            if a.n not in s and must_precede(a, b, us, row):
+                return False
+    return True
+
+
+def must_precede(a: U, b: U, us: list[U], row: FileSystem) -> bool:
+    """Whether a rule says: b never persists without the earlier a."""
+    same = a.obj == b.obj
+    if a.kind == b.kind == "data" and same and a.pieces & b.pieces:
+        return True
+    if a.kind == b.kind == "entry" and {e[:2] for e in a.effects} & {e[:2] for e in b.effects}:
+        return True
+    if a.kind == b.kind == "mode" and same:
+        return True
+    cuts_between = any(u.kind == "cut" and u.obj == a.obj for u in us[a.n + 1 : b.n])
+    if a.kind == b.kind == "size" and same and not cuts_between:
+        return True
+    if a.kind in ("cut", "zero") and b.kind in ("cut", "zero") and same:
+        return True
+    if row.journal and a.meta and (b.meta or b.kind == "size"):
+        return True
+    if row.exposed is Exposed.NOTHING and a.kind == "data" and b.kind == "size" and same and a.n == b.n - 1:
+        return a.op == b.op
+    if row.truncate_before_data and a.kind in ("cut", "zero") and b.kind in ("data", "size") and same:
+        return True
+    return row.replace_flushes_data and b.replaces and same and a.kind in ("data", "size", "cut", "zero")
+
+
+def guaranteed(us: list[U], syncs, row: FileSystem, until: int) -> set[int]:
+    """What the syncs that returned before operation `until` promise directly (not what those updates need)."""
+    sure: set[int] = set()
+    for i, what, obj in syncs:
+        if i >= until:
+            continue
+        past = [u for u in us if u.op <= i]
+        if what == "sync":
+            sure |= {u.n for u in past}
+            continue
+        sure |= {u.n for u in past if u.obj == obj and u.kind in ("data", "size", "cut", "zero")}
+        if what == "fsync":
+            sure |= {u.n for u in past if u.obj == obj and u.kind == "mode"}
+            sure |= {u.n for u in past if any(e[0] == obj for e in u.effects)}
+            if row.sync_commits_journal:
+                sure |= {u.n for u in past if u.meta}
+        if row.sync_persists_names if what == "fsync" else row.datasync_persists_names:
+            sure |= named(past, obj, set())
+    return sure
+
+
+def named(past: list[U], obj: int, seen: set[int]) -> set[int]:
+    """The updates that gave an object its names, and those of the folders these names lie in."""
+    if obj in seen or obj == 0:
+        return set()
+    seen.add(obj)
+    naming = [u for u in past if any(e[2] == obj for e in u.effects)]
+    found = {u.n for u in naming}
+    for u in naming:
+        for e in u.effects:
+            if e[2] == obj:
+                found |= named(past, e[0], seen)
+    return found
+
+
+def image(s: set[int], us: list[U], row: FileSystem, files: set[int], folders: set[int]):
+    """What a set of surviving updates leaves: path -> ("dir", mode) or ("file", mode, bytes)."""
+    names, sizes = {}, {f: 0 for f in files}
+    modes = {o: 0o644 for o in files} | {o: 0o755 for o in folders}
+    content = {f: bytearray(64 * 1024) for f in files}
+    for u in us:
+        if u.n in s:
+            if u.kind == "entry":
+                for folder, name, obj in u.effects:
+                    if obj is None:
+                        names.pop((folder, name), None)
+                    else:
+                        names[folder, name] = obj
+            elif u.kind == "size":
+                sizes[u.obj] = max(sizes[u.obj], u.at)
+            elif u.kind == "cut":
+                content[u.obj][u.at :] = bytes(64 * 1024 - u.at)
+                sizes[u.obj] = u.at
+            elif u.kind in ("data", "zero"):
+                content[u.obj][u.at : u.at + len(u.data)] = u.data
+            else:
+                modes[u.obj] = u.at
+        elif u.kind == "data" and row.exposed is Exposed.GARBAGE:
+            fresh = max(u.at, u.size_before)
+            content[u.obj][fresh : u.at + len(u.data)] = b"\xa5" * max(0, u.at + len(u.data) - fresh)
+    result = {}
+
+    def walk(folder, prefix):
+        for (f, name), obj in names.items():
+            if f == folder:
+                if obj in folders:
+                    result[prefix + name] = ("dir", modes[obj])
+                    walk(obj, prefix + name + "/")
+                else:
+                    result[prefix + name] = ("file", modes[obj], bytes(content[obj][: sizes[obj]]))
+
+    walk(0, "")
+    return frozenset(result.items())
+
+
+def all_images(ops, row: FileSystem, until: int):
+    """Every image that a crash inside operation `until` can leave: its effects are on their way, its promise is not."""
+    world = World()
+    us, syncs = updates_of(ops, row, world)
+    files, folders = set(world.size), world.folders
+    issued = [u for u in us if u.op <= until]
+    sure = guaranteed(us, syncs, row, until)
+    free = [u.n for u in issued if u.n not in sure]
+    images = set()
+    for r in range(len(free) + 1):
+        for chosen in combinations(free, r):
+            s = sure | set(chosen)
+            if allowed(s, issued, row):
+                images.add(image(s, issued, row, files, folders))
+    return images

@@ -1,0 +1,166 @@
+"""Random small runs for the models: valid sequences of operations, and the trace that a tracer would write of them."""
+
+from __future__ import annotations
+
+import random
+
+from powercut.trace.layout import Flag, Kind
+from powercut.trace.reader import Trace
+from powercut.trace.writer import TraceWriter
+from tests.models.brute_force import World
+
+NAMES = ["a", "b", "c"]
+CHUNKS = [(0, 1), (0, 3), (2, 4), (4094, 4), (4096, 2), (0, 4096), (4000, 5000)]
+
+
+class RunMaker:
+    """Makes random operations that are valid one after the other."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.world = World()
+        self.ops: list[tuple] = []
+
+    def make(self, length: int) -> list[tuple]:
+        while len(self.ops) < length:
+            op = self._pick()
+            if op is not None:
+                self._apply(op)
+                self.ops.append(op)
+        return self.ops
+
+    def _files(self) -> list[str]:
+        return [p for p, o in self._paths() if o not in self.world.folders]
+
+    def _paths(self) -> list[tuple[str, int]]:
+        found = []
+
+        def walk(folder: int, prefix: str) -> None:
+            for (f, name), obj in sorted(self.world.names.items()):
+                if f == folder:
+                    found.append((prefix + name, obj))
+                    if obj in self.world.folders:
+                        walk(obj, prefix + name + "/")
+
+        walk(0, "")
+        return found
+
+    def _new_path(self) -> str:
+        folders = ["", *(p + "/" for p, o in self._paths() if o in self.world.folders)]
+        return self.random.choice(folders) + self.random.choice(NAMES)
+
+    def _pick(self) -> tuple | None:
+        rnd, files = self.random, self._files()
+        paths = dict(self._paths())
+        kind = rnd.choice(
+            "create create mkdir link unlink rename rename write write write write truncate falloc punch chmod"
+            " fsync fsync fsyncdir fdatasync sync".split()
+        )
+        new = self._new_path()
+        if kind in ("create", "mkdir"):
+            if new in paths or (kind == "mkdir" and len(self.world.folders) > 2):
+                return None
+            return (kind, new)
+        if kind == "sync":
+            return ("sync",) if rnd.random() < 0.3 else None
+        if kind == "fsyncdir":
+            return ("fsync", rnd.choice(["", *(p for p, o in paths.items() if o in self.world.folders)]))
+        if not files:
+            return None
+        path = rnd.choice(files)
+        if kind == "link":
+            return ("link", path, new) if new not in paths else None
+        if kind == "unlink":
+            return ("unlink", path)
+        if kind == "rename":
+            taken = paths.get(new)
+            return ("rename", path, new) if taken != paths[path] and taken not in self.world.folders else None
+        if kind == "write":
+            at, size = rnd.choice(CHUNKS)
+            if rnd.random() < 0.3:
+                at = self.world.size[paths[path]]
+            data = bytes(rnd.choice(b"ABCDEF") for _ in range(4)) * (size // 4 + 1)
+            return ("write", path, at, data[:size], rnd.choice(["", "", "", "", "sync", "dsync"]))
+        if kind == "truncate":
+            return ("truncate", path, rnd.choice([0, 2, 4097]))
+        if kind == "falloc":
+            return ("falloc", path, 0, rnd.choice([3, 4100]))
+        if kind == "punch":
+            return ("punch", path, rnd.choice([0, 1]), rnd.choice([2, 4096]))
+        if kind == "chmod":
+            return ("chmod", path, rnd.choice([0o600, 0o640]))
+        return (kind, path)
+
+    def _apply(self, op: tuple) -> None:
+        world = self.world
+        if op[0] in ("create", "mkdir"):
+            world.names[world.place(op[1])] = world.next
+            if op[0] == "mkdir":
+                world.folders.add(world.next)
+            else:
+                world.size[world.next] = 0
+            world.next += 1
+        elif op[0] == "link":
+            world.names[world.place(op[2])] = world.obj(op[1])
+        elif op[0] == "unlink":
+            del world.names[world.place(op[1])]
+        elif op[0] == "rename":
+            world.names[world.place(op[2])] = world.names.pop(world.place(op[1]))
+        elif op[0] == "write":
+            obj = world.obj(op[1])
+            world.size[obj] = max(world.size[obj], op[2] + len(op[3]))
+        elif op[0] == "truncate":
+            world.size[world.obj(op[1])] = op[2]
+        elif op[0] == "falloc":
+            obj = world.obj(op[1])
+            world.size[obj] = max(world.size[obj], op[2] + op[3])
+
+
+def to_trace(ops: list[tuple]) -> Trace:
+    """The trace of a run that starts in an empty folder; inode numbers are object numbers plus 100."""
+    writer, world = TraceWriter(), World()
+    writer.event(Kind.SNAP_DIR, inode=100, path=b"", extra=0o40755, pid=0)
+    for op in ops:
+        _event(writer, world, op)
+    return writer.trace()
+
+
+def _event(writer: TraceWriter, world: World, op: tuple) -> None:
+    what = op[0]
+    path = op[1].encode() if len(op) > 1 and what != "print" else None
+    if what in ("create", "mkdir"):
+        kind, mode = (Kind.CREATE, 0o100644) if what == "create" else (Kind.MKDIR, 0o40755)
+        writer.event(kind, inode=100 + world.next, path=path, extra=mode)
+    elif what == "print":
+        writer.event(Kind.OUTPUT, data=op[1], extra=1)
+        return
+    elif what == "sync":
+        writer.event(Kind.SYNC)
+    else:
+        inode = 100 + world.obj(op[1])
+        if what == "link":
+            writer.event(Kind.LINK, inode=inode, path=path, path2=op[2].encode())
+        elif what == "unlink":
+            writer.event(Kind.UNLINK, inode=inode, path=path)
+        elif what == "rename":
+            writer.event(Kind.RENAME, inode=inode, path=path, path2=op[2].encode())
+        elif what == "write":
+            flag = {"": 0, "sync": Flag.SYNC, "dsync": Flag.DSYNC}[op[4]]
+            writer.event(Kind.WRITE, inode=inode, offset=op[2], data=op[3], flags=flag)
+        elif what == "truncate":
+            writer.event(Kind.TRUNCATE, inode=inode, length=op[2])
+        elif what == "falloc":
+            writer.event(Kind.FALLOCATE, inode=inode, offset=op[2], length=op[3])
+        elif what == "punch":
+            writer.event(Kind.FALLOCATE, inode=inode, offset=op[2], length=op[3], extra=3)
+        elif what == "chmod":
+            writer.event(Kind.SETATTR, inode=inode, extra=op[2])
+        else:
+            writer.event(Kind.FSYNC if what == "fsync" else Kind.FDATASYNC, inode=inode)
+    _follow(world, op)
+
+
+def _follow(world: World, op: tuple) -> None:
+    maker = RunMaker(0)
+    maker.world = world
+    maker._apply(op)

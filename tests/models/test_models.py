@@ -1,0 +1,93 @@
+"""Every file-system model gives exactly the images of its brute-force twin, on thousands of random runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from powercut.image.image import ObjectKind
+from powercut.model.filesystem import FILE_SYSTEMS, FileSystem
+from powercut.states.lattice import Lattice
+from powercut.states.state import Base, State
+from powercut.states.timeline import Timeline
+from tests.models.brute_force import all_images
+from tests.models.random_runs import RunMaker, to_trace
+
+RUNS = 10_000  # for each model
+SHARDS = 4  # so that the cores share the work
+MOST_PENDING = 9  # the twin tries every subset
+
+
+def engine_image(timeline: Timeline, state: State):
+    image, found = timeline.image(state), {}
+
+    def walk(folder: int, prefix: str) -> None:
+        for name, obj in image.entries(folder).items():
+            path = prefix + name.decode()
+            if image.kind(obj) is ObjectKind.FOLDER:
+                found[path] = ("dir", image.mode(obj))
+                walk(obj, path + "/")
+            else:
+                found[path] = ("file", image.mode(obj), image.read(obj, 0, 1 << 20))
+
+    walk(0, "")
+    return frozenset(found.items())
+
+
+def compare(seed: int, row: FileSystem) -> int:
+    ops = RunMaker(seed).make(2 + seed % 7)
+    timeline = Timeline(to_trace(ops), row)
+    assert not timeline.notes
+    until = len(ops) - 1 if seed % 3 else seed % len(ops)
+    point = 2 * (until + 1)  # the folder's own snapshot is event 0
+    lattice = Lattice(timeline, point)
+    if len(lattice.pending) > MOST_PENDING:
+        return 0
+    states = list(lattice.states())
+    assert len(set(states)) == len(states) == lattice.count(1 << 20)
+    assert all(timeline.is_possible(state) for state in states)
+    assert {engine_image(timeline, state) for state in states} == all_images(ops, row, until), (row.name, ops, until)
+    return 1
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("name", FILE_SYSTEMS)
+def test_model_equals_its_twin(name: str, shard: int) -> None:
+    done, seed = 0, shard
+    while done < RUNS // SHARDS:
+        done += compare(seed, FILE_SYSTEMS[name])
+        seed += SHARDS
+
+
+@pytest.mark.parametrize("name", FILE_SYSTEMS)
+def test_torn_sectors_equal_the_twin(name: str) -> None:
+    row = FILE_SYSTEMS[name].torn()
+    assert sum(compare(seed, row) for seed in range(800)) > 400
+
+
+def test_the_twin_notices_a_wrong_model() -> None:
+    """A row with one answer changed must not pass for the original: the comparison can fail."""
+    original = FILE_SYSTEMS["ext4-ordered"]
+    for change in ({"journal": False}, {"replace_flushes_data": False}, {"sync_commits_journal": False}):
+        wrong = replace(original, **change)
+        different = False
+        for seed in range(400):
+            ops = RunMaker(seed).make(2 + seed % 7)
+            timeline = Timeline(to_trace(ops), wrong)
+            lattice = Lattice(timeline, timeline.end)
+            if len(lattice.pending) <= MOST_PENDING:
+                ours = {engine_image(timeline, state) for state in lattice.states()}
+                different |= ours != all_images(ops, original, len(ops))
+        assert different, change
+
+
+def test_both_ways_to_write_a_state_give_the_same_image() -> None:
+    for seed in range(300):
+        timeline = Timeline(to_trace(RunMaker(seed).make(8)), FILE_SYSTEMS["posix"])
+        pending = frozenset(timeline.pending(timeline.end))
+        for update in pending:
+            less = timeline.without([update], timeline.end)
+            same = State(timeline.end, Base.GUARANTEED, pending - less.delta)
+            assert engine_image(timeline, less) == engine_image(timeline, same)
+            assert timeline.differing(less, same) == []
