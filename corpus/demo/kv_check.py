@@ -7,7 +7,7 @@ import sys
 keys = set()
 if os.path.exists("kv.log"):
     with open("kv.log", "rb") as log:
-        (count,) = struct.unpack("<I", log.read(4) or bytes(4))
+        (count,) = struct.unpack("<I", log.read(4).ljust(4, b"\0"))
         for number in range(1, count + 1):
             key = log.read(32)[:16].rstrip(b"\0").decode()
             if not key:

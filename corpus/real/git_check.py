@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 
-os.environ.update(GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_SYSTEM=os.devnull, GIT_CEILING_DIRECTORIES=os.path.abspath(".."))
+os.environ.update(GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_SYSTEM=os.devnull)
+os.environ["GIT_CEILING_DIRECTORIES"] = os.path.abspath("..")  # never a repository around this one
 
 
 def git(*arguments: str) -> str:

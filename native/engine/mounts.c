@@ -17,39 +17,51 @@
 
 #define ERROR_SIZE 512
 
-PyObject *engine_enter_view(PyObject *self, PyObject *args) {
-    const char *source, *target;
-    char error[ERROR_SIZE] = "";
-    if (!PyArg_ParseTuple(args, "yy:enter_view", &source, &target)) {
-        return NULL;
-    }
-    if (pc_enter_view(source, target, error, sizeof(error)) != 0) {
-        PyErr_SetString(PyExc_OSError, error);
+/* Lets go of the paths; None, or NULL when an exception is set. */
+static PyObject *done(PyObject *one, PyObject *other) {
+    Py_DECREF(one);
+    Py_XDECREF(other);
+    if (PyErr_Occurred()) {
         return NULL;
     }
     Py_RETURN_NONE;
+}
+
+PyObject *engine_enter_view(PyObject *self, PyObject *args) {
+    PyObject *source, *target;
+    char error[ERROR_SIZE] = "";
+    if (!PyArg_ParseTuple(args, "O&O&:enter_view", PyUnicode_FSConverter, &source, PyUnicode_FSConverter,
+                          &target)) {
+        return NULL;
+    }
+    if (pc_enter_view(PyBytes_AS_STRING(source), PyBytes_AS_STRING(target), error, sizeof(error)) != 0) {
+        PyErr_SetString(PyExc_OSError, error);
+    }
+    return done(source, target);
 }
 
 PyObject *engine_bind_mount(PyObject *self, PyObject *args) {
-    const char *source, *target;
-    if (!PyArg_ParseTuple(args, "yy:bind_mount", &source, &target)) {
+    PyObject *source, *target;
+    if (!PyArg_ParseTuple(args, "O&O&:bind_mount", PyUnicode_FSConverter, &source, PyUnicode_FSConverter,
+                          &target)) {
         return NULL;
     }
-    if (mount(source, target, NULL, MS_BIND, NULL) != 0) {
-        return PyErr_SetFromErrnoWithFilename(PyExc_OSError, target);
+    if (mount(PyBytes_AS_STRING(source), PyBytes_AS_STRING(target), NULL, MS_BIND, NULL) != 0) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AS_STRING(target));
     }
-    Py_RETURN_NONE;
+    return done(source, target);
 }
 
 PyObject *engine_mount_tmpfs(PyObject *self, PyObject *args) {
-    const char *path, *options;
-    if (!PyArg_ParseTuple(args, "yy:mount_tmpfs", &path, &options)) {
+    PyObject *path;
+    const char *options;
+    if (!PyArg_ParseTuple(args, "O&s:mount_tmpfs", PyUnicode_FSConverter, &path, &options)) {
         return NULL;
     }
-    if (mount("powercut", path, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) {
-        return PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+    if (mount("powercut", PyBytes_AS_STRING(path), "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AS_STRING(path));
     }
-    Py_RETURN_NONE;
+    return done(path, NULL);
 }
 
 /* In a child, whose namespaces vanish with it: everything a worker does at its start. */
@@ -98,7 +110,9 @@ PyObject *engine_can_enter_view(PyObject *self, PyObject *args) {
 }
 
 PyObject *engine_install_filter(PyObject *self, PyObject *args) {
-    if (pc_install_filter() != 0) {
+    int result = pc_install_filter();
+    if (result != 0) {
+        errno = -result;
         return PyErr_SetFromErrno(PyExc_OSError);
     }
     Py_RETURN_NONE;

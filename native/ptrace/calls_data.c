@@ -20,6 +20,9 @@
 #define RWF_NOAPPEND 0x20
 #endif
 
+/* Cloning is cheap at any size, recording what was cloned is not. */
+static const uint64_t CLONE_LIMIT = 4ull << 30;
+
 static enum pc_verdict verdict_for(enum pc_target target, const struct pc_call *call) {
     if (target == PC_TARGET_OUTPUT)
         return PC_WATCH;
@@ -256,7 +259,9 @@ static void leave_clone(struct pc_recorder *recorder, struct pc_thread *thread) 
     uint64_t length = range.src_length;
     if (length == 0 && (uint64_t)source.st_size > range.src_offset)
         length = (uint64_t)source.st_size - range.src_offset;
-    if (length > 0)
+    if (length > CLONE_LIMIT)
+        pc_call_lost(recorder, thread, "ioctl(FICLONE) on a very large file");
+    else if (length > 0)
         emit_write(recorder, thread, range.dest_offset, length);
 }
 

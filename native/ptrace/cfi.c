@@ -1,7 +1,8 @@
 /* Runs call frame instructions up to an address: see cfi.h.
  *
- * The machine holds one rule for each register and one for the CFA; the CIE's instructions give the start, those of
- * the FDE change it as the address grows. Instructions about vector registers are parsed and dropped.
+ * The machine holds one rule for each register and one for the CFA; the CIE's instructions give the start,
+ * those of the FDE change it as the address grows. Instructions about vector registers are parsed and
+ * dropped.
  */
 #include "cfi.h"
 #include "cfi_cursor.h"
@@ -116,10 +117,10 @@ static bool run_cfa(struct machine *m, uint8_t op) {
 
 /* Instructions that give a register's rule; false: another instruction. */
 static bool run_register(struct machine *m, uint8_t op) {
-    static const uint8_t kinds[] = {[0x05] = CFI_OFFSET,      [0x11] = CFI_OFFSET,     [0x14] = CFI_VAL_OFFSET,
-                                    [0x15] = CFI_VAL_OFFSET,  [0x2f] = CFI_OFFSET,     [0x07] = CFI_UNDEFINED,
-                                    [0x08] = CFI_SAME,        [0x09] = CFI_REGISTER,   [0x10] = CFI_EXPRESSION,
-                                    [0x16] = CFI_VAL_EXPRESSION};
+    static const uint8_t kinds[] = {
+        [0x05] = CFI_OFFSET,     [0x11] = CFI_OFFSET,        [0x14] = CFI_VAL_OFFSET, [0x15] = CFI_VAL_OFFSET,
+        [0x2f] = CFI_OFFSET,     [0x07] = CFI_UNDEFINED,     [0x08] = CFI_SAME,       [0x09] = CFI_REGISTER,
+        [0x10] = CFI_EXPRESSION, [0x16] = CFI_VAL_EXPRESSION};
     int64_t value = 0;
     if (op != 0x08 && (op >= sizeof kinds || kinds[op] == 0))
         return false;

@@ -1,8 +1,8 @@
 /* Call frame information: from a program counter to the rule that finds the caller's registers.
  *
  * Before: an .eh_frame section (and perhaps its .eh_frame_hdr) as bytes in our own memory; nothing in it is
- * trusted. After pc_cfi_row: a row that stands alone except for expressions, which it names by their offset in
- * the same .eh_frame; so a row may be cached for as long as the section is kept.
+ * trusted. After pc_cfi_row: a row that stands alone except for expressions, which it names by their offset
+ * in the same .eh_frame; so a row may be cached for as long as the section is kept.
  */
 #ifndef POWERCUT_CFI_H
 #define POWERCUT_CFI_H
@@ -69,8 +69,8 @@ bool pc_cfi_row(struct cfi_tables *tables, uint64_t address, struct cfi_row *row
 
 /* What the search found; shared between cfi_index.c (finds) and cfi.c (interprets). */
 struct cfi_fde {
-    uint64_t start, stop; /* addresses covered */
-    uint64_t code, code_end; /* call frame instructions, offsets in .eh_frame */
+    uint64_t start, stop;          /* addresses covered */
+    uint64_t code, code_end;       /* call frame instructions, offsets in .eh_frame */
     uint64_t initial, initial_end; /* those of the CIE */
     uint64_t code_align;
     int64_t data_align;

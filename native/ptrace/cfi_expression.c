@@ -1,5 +1,5 @@
-/* A small stack machine for DWARF expressions: see cfi_expression.h. Steps and stack are bounded, as the program
- * comes from a file that nobody vouches for. */
+/* A small stack machine for DWARF expressions: see cfi_expression.h. Steps and stack are bounded, as the
+ * program comes from a file that nobody vouches for. */
 #include "cfi_expression.h"
 #include "cfi_cursor.h"
 

@@ -1,7 +1,7 @@
 /* The part of DWARF expressions that call frame information uses.
  *
- * Before: registers of the frame as far as known, and memory of the stopped process. After: the top of the stack,
- * or false if the expression is malformed, too long or needs what is not known.
+ * Before: registers of the frame as far as known, and memory of the stopped process. After: the top of the
+ * stack, or false if the expression is malformed, too long or needs what is not known.
  */
 #ifndef POWERCUT_CFI_EXPRESSION_H
 #define POWERCUT_CFI_EXPRESSION_H
@@ -14,7 +14,8 @@ struct cfi_registers {
     uint32_t known;                /* bit mask */
 };
 
-/* `block` is the offset of the block in `frame`. `start` is pushed first if `push` is set (the CFA, for rules). */
+/* `block` is the offset of the block in `frame`. `start` is pushed first if `push` is set (the CFA, for
+ * rules). */
 bool pc_cfi_evaluate(const struct cfi_section *frame, uint64_t block, const struct cfi_registers *registers,
                      struct pc_memory *memory, bool push, uint64_t start, uint64_t *result);
 

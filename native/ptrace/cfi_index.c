@@ -1,18 +1,26 @@
-/* Finds the frame description entry of an address: by the binary search table of .eh_frame_hdr or, where a linker
- * left that out, by a sorted index that one scan of .eh_frame builds.
+/* Finds the frame description entry of an address: by the binary search table of .eh_frame_hdr or, where a
+ * linker left that out, by a sorted index that one scan of .eh_frame builds.
  *
- * Before: sections as read from the file. After: an entry whose address range holds the address and whose offsets
- * all lie in .eh_frame; or false.
+ * Before: sections as read from the file. After: an entry whose address range holds the address and whose
+ * offsets all lie in .eh_frame; or false.
  */
 #include "cfi.h"
 #include "cfi_cursor.h"
 
 #include <stdlib.h>
 
-enum { PE_OMIT = 0xff, PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_INDIRECT = 0x80, PE_FORM = 0x0f, PE_BASE = 0x70 };
+enum {
+    PE_OMIT = 0xff,
+    PE_PCREL = 0x10,
+    PE_DATAREL = 0x30,
+    PE_INDIRECT = 0x80,
+    PE_FORM = 0x0f,
+    PE_BASE = 0x70
+};
 
-/* One pointer of encoding `enc`; `place` is the address of the cursor, `data` that of .eh_frame_hdr. An indirect
- * pointer gives the address of the pointer: only personality routines use it, and those are skipped. */
+/* One pointer of encoding `enc`; `place` is the address of the cursor, `data` that of .eh_frame_hdr. An
+ * indirect pointer gives the address of the pointer: only personality routines use it, and those are skipped.
+ */
 static uint64_t read_encoded(struct cfi_cursor *c, uint8_t enc, uint64_t place, uint64_t data) {
     uint64_t value;
     if (enc == PE_OMIT)
@@ -74,7 +82,8 @@ static bool entry_extent(const struct cfi_section *frame, uint64_t offset, uint6
 }
 
 /* The augmentation string tells what the augmentation data hold; only the letters with 'z' can be skipped. */
-static bool read_augmentation(struct cfi_cursor *c, const char *letters, uint64_t place, struct cfi_fde *fde) {
+static bool read_augmentation(struct cfi_cursor *c, const char *letters, uint64_t place,
+                              struct cfi_fde *fde) {
     fde->pointer_encoding = 0;
     fde->signal = false;
     fde->augmented = letters[0] == 'z';
@@ -147,7 +156,9 @@ static bool read_fde(const struct cfi_section *frame, uint64_t offset, uint64_t 
     return !c.bad && fde->stop > fde->start;
 }
 
-enum { TABLE_ENCODING = 0x3b /* datarel, sdata4: the only one that linkers write and that can be searched */ };
+enum {
+    TABLE_ENCODING = 0x3b /* datarel, sdata4: the only one that linkers write and that can be searched */
+};
 
 void pc_cfi_open(struct cfi_tables *tables) {
     const struct cfi_section *h = &tables->header;

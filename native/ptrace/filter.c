@@ -57,6 +57,8 @@ static struct sock_filter program[] = {
     STOP_AT(SYS_write),
     STOP_AT(SYS_pwrite64),
     STOP_AT(SYS_close),
+    STOP_AT(SYS_dup2),
+    STOP_AT(SYS_dup3),
     STOP_IF_OPEN(SYS_openat, 2),
     STOP_IF_OPEN(SYS_open, 1),
     STOP_IF_MMAP,

@@ -20,8 +20,9 @@ bool pc_module_bias(const struct pc_module *module, uint64_t start, uint64_t off
     return false;
 }
 
-/* The process may live in another mount namespace or chroot: its own root comes second. A file whose inode is not
- * the mapped one is taken only as the last resort (overlay file systems may show another inode in maps). */
+/* The process may live in another mount namespace or chroot: its own root comes second. A file whose inode is
+ * not the mapped one is taken only as the last resort (overlay file systems may show another inode in maps).
+ */
 static int open_module(pid_t pid, const char *path, uint64_t inode, struct stat *st) {
     char inside[4200];
     int fallback = -1;
@@ -52,7 +53,8 @@ static bool same_file(const struct pc_module *m, const char *path, uint64_t devi
     return m->inode == inode && m->device == device && strcmp(m->path, path) == 0;
 }
 
-/* A file is the same as before if its inode, size and times are: a compiler may have written a new one in place. */
+/* A file is the same as before if its inode, size and times are: a compiler may have written a new one in
+ * place. */
 static bool unchanged(const struct pc_module *m, const struct stat *st) {
     return m->size == (uint64_t)st->st_size && m->mtime_sec == st->st_mtim.tv_sec &&
            m->mtime_nsec == st->st_mtim.tv_nsec;

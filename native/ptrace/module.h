@@ -1,8 +1,9 @@
 /* ELF files that processes have mapped, each opened once however many processes map it.
  *
- * Before: a path and the identity (device, inode) that /proc/PID/maps gives. After: what unwinding needs of the file
- * as private copies: a file that is truncated or replaced later can neither kill the tracer nor mix two builds.
- * Modules live until pc_modules_free, across exec and exit: git-like trees run the same few files again and again.
+ * Before: a path and the identity (device, inode) that /proc/PID/maps gives. After: what unwinding needs of
+ * the file as private copies: a file that is truncated or replaced later can neither kill the tracer nor mix
+ * two builds. Modules live until pc_modules_free, across exec and exit: git-like trees run the same few files
+ * again and again.
  */
 #ifndef POWERCUT_MODULE_H
 #define POWERCUT_MODULE_H
@@ -37,14 +38,14 @@ struct pc_modules {
     unsigned count, room;
 };
 
-/* The module for a mapping of `path` (NUL-terminated) in process pid. Never NULL unless out of memory: a file that
- * cannot be read gives a module with a path and nothing else. */
+/* The module for a mapping of `path` (NUL-terminated) in process pid. Never NULL unless out of memory: a file
+ * that cannot be read gives a module with a path and nothing else. */
 struct pc_module *pc_modules_get(struct pc_modules *modules, pid_t pid, const char *path, uint64_t device,
                                  uint64_t inode);
 void pc_modules_free(struct pc_modules *modules);
 
-/* What to subtract from an address in the process to get one in p_vaddr space, given an executable mapping that
- * starts at `start` and shows the file from `offset` on. */
+/* What to subtract from an address in the process to get one in p_vaddr space, given an executable mapping
+ * that starts at `start` and shows the file from `offset` on. */
 bool pc_module_bias(const struct pc_module *module, uint64_t start, uint64_t offset, uint64_t *bias);
 
 /* Shared between module.c and module_elf.c: fills the module from the open file. */

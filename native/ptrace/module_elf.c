@@ -1,7 +1,9 @@
-/* Reads what unwinding needs from an ELF file: load segments, build-id, call frame information, Python's symbols.
+/* Reads what unwinding needs from an ELF file: load segments, build-id, call frame information, Python's
+ * symbols.
  *
- * Before: an open regular file of unknown content. After: a module whose fields are consistent among themselves;
- * whatever is missing or malformed is left empty. Everything is copied by pread: see module.h for why not mapped.
+ * Before: an open regular file of unknown content. After: a module whose fields are consistent among
+ * themselves; whatever is missing or malformed is left empty. Everything is copied by pread: see module.h for
+ * why not mapped.
  */
 #include "module.h"
 
@@ -66,7 +68,8 @@ static void take_build_id(struct pc_module *m, int fd, const Elf64_Phdr *p) {
 }
 
 /* Finds a section by name. Section headers may be stripped: then false. */
-static bool find_section(const struct pc_module *m, int fd, const Elf64_Ehdr *eh, const char *name, Elf64_Shdr *out) {
+static bool find_section(const struct pc_module *m, int fd, const Elf64_Ehdr *eh, const char *name,
+                         Elf64_Shdr *out) {
     bool found = false;
     if (eh->e_shentsize != sizeof(Elf64_Shdr) || eh->e_shstrndx >= eh->e_shnum)
         return false;
@@ -88,8 +91,8 @@ static bool find_section(const struct pc_module *m, int fd, const Elf64_Ehdr *eh
     return found;
 }
 
-static void take_section(struct pc_module *m, int fd, struct cfi_section *section, uint64_t offset, uint64_t size,
-                         uint64_t address) {
+static void take_section(struct pc_module *m, int fd, struct cfi_section *section, uint64_t offset,
+                         uint64_t size, uint64_t address) {
     section->data = copy_of(fd, m->size, offset, size);
     section->size = section->data ? size : 0;
     section->address = address;
@@ -110,7 +113,8 @@ static void take_cfi(struct pc_module *m, int fd, const Elf64_Ehdr *eh, const El
     uint64_t address, offset, left;
     Elf64_Shdr section;
     if (eh_frame_hdr)
-        take_section(m, fd, &cfi->header, eh_frame_hdr->p_offset, eh_frame_hdr->p_filesz, eh_frame_hdr->p_vaddr);
+        take_section(m, fd, &cfi->header, eh_frame_hdr->p_offset, eh_frame_hdr->p_filesz,
+                     eh_frame_hdr->p_vaddr);
     if (find_section(m, fd, eh, ".eh_frame", &section) && section.sh_type != SHT_NOBITS)
         take_section(m, fd, &cfi->frame, section.sh_offset, section.sh_size, section.sh_addr);
     else if (frame_address(&cfi->header, &address) && offset_of_address(m, address, &offset, &left))
@@ -146,7 +150,8 @@ static bool read_dynamic(struct pc_module *m, int fd, const Elf64_Phdr *p, struc
 
 static bool read_address(const struct pc_module *m, int fd, uint64_t address, void *out, uint64_t length) {
     uint64_t offset, left;
-    return offset_of_address(m, address, &offset, &left) && length <= left && read_at(fd, out, length, offset);
+    return offset_of_address(m, address, &offset, &left) && length <= left &&
+           read_at(fd, out, length, offset);
 }
 
 static bool symbol_is(const struct pc_module *m, int fd, const struct dynamic *d, const Elf64_Sym *s,
@@ -172,7 +177,8 @@ static uint64_t symbol(const struct pc_module *m, int fd, const struct dynamic *
         if (!read_address(m, fd, chains + 4ull * (index - head[1]), &chain, 4))
             return 0;
         if ((chain | 1) == (hash | 1) &&
-            read_address(m, fd, d->symbols + (uint64_t)index * sizeof s, &s, sizeof s) && symbol_is(m, fd, d, &s, name))
+            read_address(m, fd, d->symbols + (uint64_t)index * sizeof s, &s, sizeof s) &&
+            symbol_is(m, fd, d, &s, name))
             return s.st_value;
         if (chain & 1)
             return 0;

@@ -1,7 +1,7 @@
 /* The executable mappings of one process, from /proc/PID/maps.
  *
- * Before: the process exists. After pc_maps_read: mappings in address order; a forked child may share the list of its
- * parent, so lists are counted and never changed once read.
+ * Before: the process exists. After pc_maps_read: mappings in address order; a forked child may share the
+ * list of its parent, so lists are counted and never changed once read.
  */
 #ifndef POWERCUT_MODULE_MAPS_H
 #define POWERCUT_MODULE_MAPS_H

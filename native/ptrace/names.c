@@ -97,6 +97,17 @@ void pc_place_look(struct pc_place *place) {
                     fstatat(place->parent, place->last, &place->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* Another file system mounted below the data folder is no part of it. */
+static bool on_device(struct pc_recorder *recorder, const struct pc_place *place) {
+    struct stat folder;
+    if (fstat(place->parent, &folder) != 0 || folder.st_dev == recorder->dir_dev)
+        return true;
+    if (strlen(place->path) <= recorder->dir_length)
+        return true; /* the data folder itself, whose parent may well be elsewhere */
+    pc_note(recorder, NULL, "%s lies on another file system than the data folder: not followed", place->path);
+    return false;
+}
+
 void pc_place_named(struct pc_recorder *recorder, struct pc_thread *thread, int dirfd, const char *name,
                     struct pc_place *place) {
     char path[PATH_MAX];
@@ -119,7 +130,7 @@ void pc_place_named(struct pc_recorder *recorder, struct pc_thread *thread, int 
         place->path[length++] = '/';
     strcpy(place->path + length, place->last);
     place->known = true;
-    place->inside = pc_below_dir(recorder, place->path) != NULL;
+    place->inside = pc_below_dir(recorder, place->path) != NULL && on_device(recorder, place);
     pc_place_look(place);
 }
 

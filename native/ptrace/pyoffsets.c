@@ -60,16 +60,16 @@ static const struct pc_pyoffsets table[] = {
     },
 };
 
-/* Places of fields in _Py_DebugOffsets, counted in 8-byte words, where they differ between 3.13 and 3.14: members
- * were added to the interpreter (3), the frame (2), the code object (1) and for sets (4). */
+/* Places of fields in _Py_DebugOffsets, counted in 8-byte words, where they differ between 3.13 and 3.14:
+ * members were added to the interpreter (3), the frame (2), the code object (1) and for sets (4). */
 struct published {
     unsigned thread, frame, code, object, bytes, unicode;
 };
 
-static const struct published published_3_13 = {.thread = 19, .frame = 28, .code = 34, .object = 44, .bytes = 64,
-                                                .unicode = 67};
-static const struct published published_3_14 = {.thread = 22, .frame = 31, .code = 39, .object = 50, .bytes = 74,
-                                                .unicode = 77};
+static const struct published published_3_13 = {
+    .thread = 19, .frame = 28, .code = 34, .object = 44, .bytes = 64, .unicode = 67};
+static const struct published published_3_14 = {
+    .thread = 22, .frame = 31, .code = 39, .object = 50, .bytes = 74, .unicode = 77};
 enum { PUBLISHED_WORDS = 81, RUNTIME = 3, INTERPRETER = 6 };
 
 static void take_published(const uint64_t *w, const struct published *p, struct pc_pyoffsets *o) {
@@ -98,18 +98,20 @@ static void take_published(const uint64_t *w, const struct published *p, struct 
     o->compact_size = o->ascii_size + 16;
 }
 
-/* An object's head and a string's head have not changed in ten years: if these words are where they should be, the
- * order of the structure is the one we believe. */
+/* An object's head and a string's head have not changed in ten years: if these words are where they should
+ * be, the order of the structure is the one we believe. */
 static bool plausible(const uint64_t *w, const struct published *p) {
     bool head = w[p->object] == 16 && w[p->object + 1] == 8 && w[p->bytes + 1] == 16 && w[p->bytes + 2] == 32;
     bool text = w[p->unicode + 1] == 32 && w[p->unicode + 2] == 16 && w[p->unicode + 3] == 40;
     bool thread = w[p->thread + 1] == 0 && w[p->thread + 2] == 8 && w[p->thread + 6] < 1024;
     bool code = w[p->code] < 1024 && w[p->code + 9] < w[p->code] + 8;
     bool frame = w[p->frame] <= 256 && w[p->frame + 5] < w[p->frame];
-    return head && text && thread && code && frame && w[RUNTIME + 2] < w[RUNTIME] && w[INTERPRETER + 3] < (1u << 20);
+    return head && text && thread && code && frame && w[RUNTIME + 2] < w[RUNTIME] &&
+           w[INTERPRETER + 3] < (1u << 20);
 }
 
-static bool read_published(struct pc_memory *memory, uint64_t runtime, uint32_t version, struct pc_pyoffsets *out) {
+static bool read_published(struct pc_memory *memory, uint64_t runtime, uint32_t version,
+                           struct pc_pyoffsets *out) {
     uint64_t words[PUBLISHED_WORDS];
     const struct published *p = version == 0x030D ? &published_3_13 : &published_3_14;
     if (!pc_memory_read(memory, runtime, words, sizeof words) || memcmp(words, "xdebugpy", 8) != 0 ||
@@ -124,7 +126,8 @@ static bool read_published(struct pc_memory *memory, uint64_t runtime, uint32_t 
     return true;
 }
 
-bool pc_pyoffsets_find(struct pc_memory *memory, uint64_t runtime, uint32_t version, struct pc_pyoffsets *out) {
+bool pc_pyoffsets_find(struct pc_memory *memory, uint64_t runtime, uint32_t version,
+                       struct pc_pyoffsets *out) {
     for (unsigned i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (table[i].version == version) {
             *out = table[i];

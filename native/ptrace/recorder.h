@@ -13,10 +13,12 @@
 #include "writer.h"
 
 struct pc_stacks;
+struct pc_threads;
 
 struct pc_recorder {
     struct pc_writer *writer;
     struct pc_stacks *stacks; /* NULL: no stacks wanted */
+    const struct pc_threads *threads;
     const char *dir;          /* canonical path of the data folder, as the program sees it */
     size_t dir_length;
     dev_t dir_dev;

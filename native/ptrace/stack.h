@@ -1,8 +1,9 @@
 /* Call stacks of stopped threads, as interned PC_TABLE_STACK entries.
  *
- * Before: a traced thread is stopped in a system call and its registers are known. After pc_stack_capture: the id of
- * a table entry with its native frames and, if the process runs CPython, its Python frames; 0 if nothing could be
- * told. The tracer says when a process image changes, forks or ends; processes never heard of are taken as new.
+ * Before: a traced thread is stopped in a system call and its registers are known. After pc_stack_capture:
+ * the id of a table entry with its native frames and, if the process runs CPython, its Python frames; 0 if
+ * nothing could be told. The tracer says when a process image changes, forks or ends; processes never heard
+ * of are taken as new.
  */
 #ifndef POWERCUT_STACK_H
 #define POWERCUT_STACK_H
@@ -15,7 +16,8 @@ struct pc_writer;
 struct pc_stacks;
 
 struct pc_stacks *pc_stacks_new(struct pc_writer *writer);
-uint32_t pc_stack_capture(struct pc_stacks *stacks, pid_t tgid, pid_t tid, const struct user_regs_struct *regs);
+uint32_t pc_stack_capture(struct pc_stacks *stacks, pid_t tgid, pid_t tid,
+                          const struct user_regs_struct *regs);
 void pc_stacks_exec(struct pc_stacks *stacks, pid_t tgid);
 void pc_stacks_fork(struct pc_stacks *stacks, pid_t parent, pid_t child);
 void pc_stacks_gone(struct pc_stacks *stacks, pid_t tgid);

@@ -1,5 +1,5 @@
-/* A hash table of byte strings with their ids: see stack_intern.h. The bytes are kept and compared, so that two
- * different stacks can never share an id. */
+/* A hash table of byte strings with their ids: see stack_intern.h. The bytes are kept and compared, so that
+ * two different stacks can never share an id. */
 #include "stack_intern.h"
 #include "writer.h"
 

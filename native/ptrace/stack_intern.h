@@ -1,6 +1,7 @@
 /* Byte strings that are written to the trace once: stacks and code objects.
  *
- * Before: a writer. After pc_intern_id: the id of a table entry with exactly these bytes, written now or earlier.
+ * Before: a writer. After pc_intern_id: the id of a table entry with exactly these bytes, written now or
+ * earlier.
  */
 #ifndef POWERCUT_STACK_INTERN_H
 #define POWERCUT_STACK_INTERN_H

@@ -54,6 +54,7 @@ struct pc_thread {
     pid_t tgid;
     int pidfd; /* -1: not opened yet */
     enum pc_thread_state state;
+    uint64_t born; /* PC_NEW: milliseconds */
     struct pc_thread *next_in_bucket;
     struct pc_thread *next_in_queue;
     struct user_regs_struct regs; /* as they were at the entry of the call */

@@ -1,7 +1,8 @@
 /* The walk over native frames: see unwind.h.
  *
- * A frame is stepped over by call frame information where there is some; else, in this order, by recognising the
- * kernel's signal frame (C libraries without information for the signal trampoline) and by the frame pointer.
+ * A frame is stepped over by call frame information where there is some; else, in this order, by recognising
+ * the kernel's signal frame (C libraries without information for the signal trampoline) and by the frame
+ * pointer.
  */
 #include "unwind.h"
 #include "cfi_expression.h"
@@ -21,9 +22,9 @@ static void set(struct cfi_registers *r, unsigned reg, uint64_t value) {
 }
 
 static void take_registers(struct cfi_registers *r, const struct user_regs_struct *regs) {
-    const uint64_t values[CFI_REGISTERS] = {
-        regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi, regs->rbp, regs->rsp, regs->r8,
-        regs->r9,  regs->r10, regs->r11, regs->r12, regs->r13, regs->r14, regs->r15, regs->rip};
+    const uint64_t values[CFI_REGISTERS] = {regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi,
+                                            regs->rbp, regs->rsp, regs->r8,  regs->r9,  regs->r10, regs->r11,
+                                            regs->r12, regs->r13, regs->r14, regs->r15, regs->rip};
     memcpy(r->value, values, sizeof values);
     r->known = (1u << CFI_REGISTERS) - 1;
 }
@@ -37,8 +38,8 @@ static bool find_cfa(const struct walk *w, const struct cfi_section *frame, cons
 }
 
 /* Applies one rule: reads from the old registers, writes to *next. */
-static void apply(const struct walk *w, const struct cfi_section *frame, const struct cfi_rule *rule, uint64_t cfa,
-                  struct cfi_registers *next) {
+static void apply(const struct walk *w, const struct cfi_section *frame, const struct cfi_rule *rule,
+                  uint64_t cfa, struct cfi_registers *next) {
     uint64_t value = 0;
     bool known = false;
     switch (rule->kind) {
@@ -78,21 +79,23 @@ static bool step_by_row(struct walk *w, const struct pc_module *module, const st
         apply(w, frame, &row->rules[i], cfa, &next);
     w->r = next;
     w->exact = row->signal;
-    /* A signal handler may run on a stack of its own, so only ordinary frames must lie above their callees. */
+    /* A signal handler may run on a stack of its own, so only ordinary frames must lie above their callees.
+     */
     return (next.known >> CFI_RA & 1) && (next.known >> CFI_RSP & 1) && (row->signal || cfa > before);
 }
 
-/* `mov $15, %eax/%rax; syscall` at the program counter: the return from a signal handler. The kernel has put a
- * struct ucontext at the stack pointer; its registers start 40 bytes in. */
+/* `mov $15, %eax/%rax; syscall` at the program counter: the return from a signal handler. The kernel has put
+ * a struct ucontext at the stack pointer; its registers start 40 bytes in. */
 static bool step_by_sigreturn(struct walk *w) {
     static const uint8_t long_form[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
     static const uint8_t short_form[] = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
-    static const uint8_t order[CFI_REGISTERS] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, CFI_RBP, CFI_RBX, 1, 0, 2,
-                                                 CFI_RSP, CFI_RA};
+    static const uint8_t order[CFI_REGISTERS] = {8, 9,       10,      11, 12, 13, 14,      15,    5,
+                                                 4, CFI_RBP, CFI_RBX, 1,  0,  2,  CFI_RSP, CFI_RA};
     uint8_t code[sizeof long_form];
     uint64_t saved[CFI_REGISTERS];
     if (!pc_memory_read(w->memory, w->r.value[CFI_RA], code, sizeof code) ||
-        (memcmp(code, long_form, sizeof long_form) != 0 && memcmp(code, short_form, sizeof short_form) != 0) ||
+        (memcmp(code, long_form, sizeof long_form) != 0 &&
+         memcmp(code, short_form, sizeof short_form) != 0) ||
         !pc_memory_read(w->memory, w->r.value[CFI_RSP] + 40, saved, sizeof saved))
         return false;
     for (unsigned i = 0; i < CFI_REGISTERS; i++)
@@ -101,8 +104,8 @@ static bool step_by_sigreturn(struct walk *w) {
     return true;
 }
 
-/* Code without information (assembler, JIT): believed only if the frame pointer points a short way up the stack and
- * the word above it is an address in executable memory. */
+/* Code without information (assembler, JIT): believed only if the frame pointer points a short way up the
+ * stack and the word above it is an address in executable memory. */
 static bool step_by_frame_pointer(struct walk *w) {
     uint64_t rbp = w->r.value[CFI_RBP], rsp = w->r.value[CFI_RSP], pair[2];
     if (!(w->r.known >> CFI_RBP & 1) || rbp % 8 != 0 || rbp < rsp || rbp - rsp > (1u << 20))
@@ -127,24 +130,24 @@ static bool step(struct walk *w, const struct pc_native_frame *frame) {
     return step_by_sigreturn(w) || step_by_frame_pointer(w);
 }
 
-unsigned pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_memory *memory,
-                   const struct user_regs_struct *regs, struct pc_native_frame *frames, bool *lost) {
+void pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_memory *memory,
+               const struct user_regs_struct *regs, struct pc_unwound *out) {
     struct walk w = {.rows = rows, .maps = maps, .memory = memory};
-    unsigned count = 0;
-    *lost = false;
+    out->count = 0;
+    out->lost = false;
     take_registers(&w.r, regs);
-    while (count < PC_UNWIND_DEPTH) {
-        struct pc_native_frame *frame = &frames[count];
+    while (out->count < PC_UNWIND_DEPTH) {
+        struct pc_native_frame *frame = &out->frames[out->count];
         uint64_t pc = w.r.value[CFI_RA];
         frame->address = w.exact ? pc : pc - 1; /* stay inside the function that called */
         frame->mapping = pc_maps_find(maps, frame->address);
         if (!frame->mapping) {
-            *lost = pc > 4096; /* a few programs end their stack with a small number */
+            out->lost = pc > 4096; /* a few programs end their stack with a small number */
             break;
         }
-        count++;
+        out->count++;
         if (!step(&w, frame))
             break;
     }
-    return count;
+    out->top = w.r.value[CFI_RSP];
 }

@@ -1,8 +1,8 @@
 /* Walks the native call stack of a stopped thread.
  *
- * Before: registers and memory of a thread that is stopped in a system call, and its process's mappings. After: the
- * program counters from the innermost frame outwards, already moved back into the call instruction. The walk stops
- * where the information ends; it may be cut short, it never runs away.
+ * Before: registers and memory of a thread that is stopped in a system call, and its process's mappings.
+ * After: the program counters from the innermost frame outwards, already moved back into the call
+ * instruction. The walk stops where the information ends; it may be cut short, it never runs away.
  */
 #ifndef POWERCUT_UNWIND_H
 #define POWERCUT_UNWIND_H
@@ -24,9 +24,14 @@ struct pc_rows;
 struct pc_rows *pc_rows_new(void);
 void pc_rows_free(struct pc_rows *rows);
 
-/* The number of frames; frames[] has room for PC_UNWIND_DEPTH. *lost is set if the walk met a program counter that no
- * mapping holds: the mappings may be out of date. */
-unsigned pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_memory *memory,
-                   const struct user_regs_struct *regs, struct pc_native_frame *frames, bool *lost);
+struct pc_unwound {
+    unsigned count; /* of frames */
+    bool lost;    /* the walk met a program counter that no mapping holds: the mappings may be out of date */
+    uint64_t top; /* the highest stack address that mattered */
+    struct pc_native_frame frames[PC_UNWIND_DEPTH];
+};
+
+void pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_memory *memory,
+               const struct user_regs_struct *regs, struct pc_unwound *out);
 
 #endif

@@ -1,7 +1,8 @@
 /* Reads the memory of a stopped process in large pieces.
  *
- * Before: the process is stopped by us (or at least traced). After: reads give what the process holds, or fail;
- * they never give bytes of another process or of an earlier stop, as pc_memory_start drops all that was read.
+ * Before: the process is stopped by us (or at least traced). After: reads give what the process holds, or
+ * fail; they never give bytes of another process or of an earlier stop, as pc_memory_start drops all that was
+ * read.
  */
 #ifndef POWERCUT_UNWIND_MEMORY_H
 #define POWERCUT_UNWIND_MEMORY_H
@@ -28,8 +29,15 @@ struct pc_memory {
 
 void pc_memory_start(struct pc_memory *memory, pid_t pid);
 
-/* Brings [base, base + size) into a window, as far as it is mapped; size up to PC_WINDOW_BYTES. */
-void pc_memory_load(struct pc_memory *memory, uint64_t base, uint64_t size);
+struct pc_range {
+    uint64_t base, size;
+};
+
+/* Brings ranges (at most PC_WINDOWS, each up to PC_WINDOW_BYTES) into windows with one system call, up to the
+ * first byte that is not mapped. */
+void pc_memory_fetch(struct pc_memory *memory, const struct pc_range *ranges, unsigned count);
+
+bool pc_memory_holds(const struct pc_memory *memory, uint64_t address, uint64_t length);
 
 bool pc_memory_read(struct pc_memory *memory, uint64_t address, void *out, uint64_t length);
 

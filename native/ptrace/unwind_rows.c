@@ -1,5 +1,6 @@
-/* The cache of unwind rows: see unwind.h. Open addressing over pointers into chunks that are never moved, so a warm
- * frame costs one probe and no interpretation of DWARF. Addresses without information are remembered as well. */
+/* The cache of unwind rows: see unwind.h. Open addressing over pointers into chunks that are never moved, so
+ * a warm frame costs one probe and no interpretation of DWARF. Addresses without information are remembered
+ * as well. */
 #include "unwind_rows.h"
 
 #include <stdlib.h>

@@ -97,10 +97,10 @@ static bool append_extent(struct pc_writer *writer, uint32_t kind, uint64_t need
     extent->payload = (unsigned char *)(extent->header + 1);
     extent->position = start + sizeof(struct pc_extent_header);
     writer->end = start + length;
+    /* In this order a reader of a file cut short here finds an empty extent with nothing behind it. */
+    extent->header->magic = PC_EXTENT_MAGIC;
     extent->header->kind = kind;
-    extent->header->capacity = capacity;
-    extent->header->used = 0;
-    __atomic_store_n(&extent->header->magic, PC_EXTENT_MAGIC, __ATOMIC_RELEASE);
+    __atomic_store_n(&extent->header->capacity, capacity, __ATOMIC_RELEASE);
     return true;
 }
 

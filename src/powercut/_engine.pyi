@@ -1,6 +1,9 @@
 """The C extension: system calls and hot loops that Python lacks (native/engine)."""
 
 from collections.abc import Callable
+from os import PathLike
+
+_Path = str | bytes | PathLike[str]
 
 def spawn(
     path: bytes,
@@ -41,13 +44,13 @@ def watch_remove(fd: int, watch: int, /) -> None:
 def watch_read(fd: int, into: dict[tuple[int, bytes], int], /) -> int:
     """Fold all waiting events into ``{(watch, name): mask}``; how many there were."""
 
-def enter_view(source: bytes, target: bytes, /) -> None:
+def enter_view(source: _Path, target: _Path, /) -> None:
     """Enter a private mount namespace in which ``target`` shows ``source``."""
 
-def bind_mount(source: bytes, target: bytes, /) -> None:
+def bind_mount(source: _Path, target: _Path, /) -> None:
     """Show ``source`` at ``target`` in this mount namespace."""
 
-def mount_tmpfs(path: bytes, options: bytes, /) -> None:
+def mount_tmpfs(path: _Path, options: str, /) -> None:
     """Mount a new tmpfs at ``path`` in this mount namespace."""
 
 def can_enter_view() -> tuple[bool, str]:

@@ -173,13 +173,15 @@ def must_precede(a: U, b: U, us: list[U], row: FileSystem) -> bool:
     return row.replace_flushes_data and b.replaces and same and a.kind in ("data", "size", "cut", "zero")
 
 
-def guaranteed(us: list[U], syncs, row: FileSystem, until: int) -> set[int]:
+def guaranteed(us: list[U], syncs, row: FileSystem, until: int, folders: set[int]) -> set[int]:
     """What the syncs that returned before operation `until` promise directly (not what those updates need)."""
     sure: set[int] = set()
     for i, what, obj in syncs:
         if i >= until:
             continue
         past = [u for u in us if u.op <= i]
+        if obj in folders:
+            what = "fsync"
         if what == "sync":
             sure |= {u.n for u in past}
             continue
@@ -254,7 +256,7 @@ def all_images(ops, row: FileSystem, until: int):
     us, syncs = updates_of(ops, row, world)
     files, folders = set(world.size), world.folders
     issued = [u for u in us if u.op <= until]
-    sure = guaranteed(us, syncs, row, until)
+    sure = guaranteed(us, syncs, row, until, folders)
     free = [u.n for u in issued if u.n not in sure]
     images = set()
     for r in range(len(free) + 1):

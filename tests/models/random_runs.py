@@ -64,7 +64,7 @@ class RunMaker:
         if kind == "sync":
             return ("sync",) if rnd.random() < 0.3 else None
         if kind == "fsyncdir":
-            return ("fsync", rnd.choice(["", *(p for p, o in paths.items() if o in self.world.folders)]))
+            return (rnd.choice(["fsync", "fdatasync"]), rnd.choice(["", *(p for p, o in paths.items() if o in self.world.folders)]))
         if not files:
             return None
         path = rnd.choice(files)

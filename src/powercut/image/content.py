@@ -4,11 +4,13 @@ Before: the node says what the disk holds and where it may differ from the image
 says so. Only what may differ is read or written; holes stay holes.
 """
 
+# Names are bytes here, which pathlib does not hold.
+# ruff: noqa: PTH101
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from powercut.image.image import BLOCK, Image
 from powercut.image.placement import Node
@@ -130,8 +132,7 @@ def _write(fd: int, data: bytes, offset: int) -> None:
         written += more
 
 
-def _update_xattrs(path: bytes, node: Node, wanted: object) -> None:
-    assert isinstance(wanted, dict) or hasattr(wanted, "items")
+def _update_xattrs(path: bytes, node: Node, wanted: Mapping[bytes, bytes]) -> None:
     attributes = {name: value for name, value in wanted.items() if name.startswith(b"user.")}
     if node.xattrs == attributes:
         return

@@ -6,6 +6,7 @@ length of the trace.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -88,7 +89,10 @@ class ImageIndex:
 
     def touched_blocks(self, file: int) -> set[int]:
         """All blocks of a file that any data update touches."""
-        first, last = np.searchsorted(self._block_keys, (_block_key(file, 0), _block_key(file + 1, 0)))
+        return self._touched_between(file, 0, 1 << _BLOCK_BITS)
+
+    def _touched_between(self, file: int, low: int, high: int) -> set[int]:
+        first, last = np.searchsorted(self._block_keys, (_block_key(file, 0) + low, _block_key(file, 0) + high))
         return set((self._block_keys[first:last] & ((1 << _BLOCK_BITS) - 1)).tolist())
 
     def sizes(self, file: int) -> list[int]:
@@ -142,14 +146,14 @@ class ImageIndex:
         return changes
 
     def _grown_blocks(self, file: int, update: int) -> Iterable[int]:
-        """The block of the new end and the touched ones right before it that this size may uncover."""
+        """The touched blocks that this size may uncover, and those of the old and the new end."""
         sizes = self.sizes(file)
-        before = sizes[sizes.index(update) - 1] if sizes[0] != update else None
-        low = self.updates.start[before] if before is not None else self.tree.things[file].base_size
+        position = bisect_left(sizes, update)
+        low = self.updates.start[sizes[position - 1]] if position else self.tree.things[file].base_size
         high = self.updates.start[update]
-        if low > high:  # a truncate lies between: anything below may show
+        if low > high or file in self.cuts:  # a truncate may lie between: anything below may show
             low = 0
-        return range(low // BLOCK, (high - 1) // BLOCK + 1)
+        return self._touched_between(file, low // BLOCK, -(-high // BLOCK)) | {low // BLOCK, (high - 1) // BLOCK}
 
     @staticmethod
     def _add_blocks(changes: Changes, file: int, blocks: Iterable[int]) -> None:
@@ -167,8 +171,12 @@ class ImageIndex:
                 best = (folder, name)
         if best is None:
             return b"" if obj == 0 else b"(no name)"
-        above = self.path_of(best[0]) if best[0] else b""
-        return above + b"/" + best[1] if above else best[1]
+        return self.path_at(best)
+
+    def path_at(self, place: tuple[int, bytes]) -> bytes:
+        """The path of a name in a folder, for messages."""
+        above = self.path_of(place[0]) if place[0] else b""
+        return above + b"/" + place[1] if above else place[1]
 
     def describe(self, update: int) -> str:
         """An update in words."""
@@ -194,9 +202,8 @@ class ImageIndex:
         first = updates.start[update]
         words = []
         for effect in range(first, first + updates.length[update]):
-            folder = self.path_of(updates.effect_folder[effect])
-            name = updates.names[updates.effect_name[effect]]
-            path = (folder + b"/" + name if folder else name).decode("utf-8", "replace")
+            place = (updates.effect_folder[effect], updates.names[updates.effect_name[effect]])
+            path = self.path_at(place).decode("utf-8", "replace")
             words.append((path, updates.effect_value[effect] >= 0))
         if len(words) == 2 and not words[0][1]:
             return f"the rename of {words[0][0]} to {words[1][0]}"

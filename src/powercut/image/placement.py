@@ -7,14 +7,15 @@ away the last name is a rename back. So link counts are right and no content is 
 Root and store must lie on one mount. Everything here raises OSError when the disk is not as the books say.
 """
 
+# Names are bytes here, which pathlib does not hold.
+# ruff: noqa: PTH102, PTH104, PTH108, PTH116, PTH211
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from powercut.image.image import ObjectKind
-from powercut.image.trash import empty_folder
 from powercut.image.watch import Watch
 
 ROOT = 0
@@ -43,7 +44,7 @@ class Node:
 
 
 class Placement:
-    """The books of one image folder."""
+    """The books of one image folder, of which there is only the empty root so far."""
 
     def __init__(self, root: bytes, store: bytes, watch: Watch | None) -> None:
         self.root = root
@@ -53,6 +54,7 @@ class Placement:
         self.owner = (status.st_uid, status.st_gid)
         self.nodes = {ROOT: Node(ObjectKind.FOLDER, status.st_ino, status.st_mode & 0o7777, xattrs=None)}
         self.linked: set[int] = set()  # objects with more than one name
+        self.hidden: set[int] = set()  # folders in the store
         self.touched: set[Entry] = set()  # names that we changed, for telling our events from others'
         self.touched_folders: set[int] = set()
         self._paths = {ROOT: root}
@@ -107,7 +109,7 @@ class Placement:
         waiting = [ROOT]
         for folder in waiting:
             if folder in self.nodes:
-                yield folder
+                yield folder  # may be lost, or lose some of what it holds, before we go on
             node = self.nodes.get(folder)
             if node is not None:
                 waiting += [c for c in node.children.values() if self.nodes[c].kind is ObjectKind.FOLDER]
@@ -122,6 +124,8 @@ class Placement:
         last = len(node.names) == 1
         if last and node.kind is not ObjectKind.SYMLINK:
             os.rename(path, self.stored_path(obj))
+            if node.kind is ObjectKind.FOLDER:
+                self.hidden.add(obj)
         else:
             os.unlink(path)
         self._unbook(folder, name, obj)
@@ -141,6 +145,7 @@ class Placement:
             if node.kind is ObjectKind.FOLDER:
                 self._paths = {ROOT: self.root}
                 self.touched_folders.add(obj)
+                self.hidden.discard(obj)
         self._book(folder, name, obj)
 
     def make(self, folder: int, name: bytes, obj: int, kind: ObjectKind, target: bytes) -> None:
@@ -165,12 +170,16 @@ class Placement:
         os.unlink(self.stored_path(obj))
         del self.nodes[obj]
 
-    def wipe(self) -> None:
-        """Delete everything but the two folders themselves. The books are void afterwards."""
-        empty_folder(self.root, self.store)
-        empty_folder(self.store, self.store)
-
     # Keeping books
+
+    def touch(self, entries: Iterable[Entry], objects: Iterable[int]) -> None:
+        """Note that names and objects were changed by us."""
+        self.touched.update(entries)
+        for obj in objects:
+            node = self.nodes.get(obj)
+            if node is not None:
+                self.touched.update(node.names)
+                self.touched_folders.add(obj)
 
     def lose(self, folder: int, name: bytes) -> None:
         """A name no longer stands for what the books say: forget it, and objects that have no other."""
@@ -179,13 +188,14 @@ class Placement:
         waiting = [obj]
         while waiting:
             lost = waiting.pop()
-            node = self.nodes[lost]
-            if node.names:
+            node = self.nodes.get(lost)
+            if node is None or node.names:
                 continue
             for child_name, child in list(node.children.items()):
                 self._unbook(lost, child_name, child)
                 waiting.append(child)
             del self.nodes[lost]
+            self.hidden.discard(lost)
             if node.kind is ObjectKind.FOLDER and self.watch is not None:
                 self.watch.remove(lost)
 

@@ -8,6 +8,7 @@ latest when the last process of the check has ended.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -61,18 +62,30 @@ class Dirt:
         return rest
 
 
+class WatchLimit(Exception):
+    """The kernel allows no more watches to this user."""
+
+
 class Watch:
-    """An inotify queue over the folders of an image. Raises OSError where the kernel's limits are reached."""
+    """An inotify queue over the folders of an image."""
 
     def __init__(self) -> None:
-        self._fd = _engine.watch_open()
+        try:
+            self._fd = _engine.watch_open()
+        except OSError as error:
+            raise WatchLimit(str(error)) from error
         self._folders: dict[int, int] = {}  # watch number: folder
         self._watches: dict[int, int] = {}
         self._events: dict[tuple[int, bytes], int] = {}
 
     def add(self, folder: int, path: bytes) -> None:
         """Watch a folder from now on, wherever it is moved."""
-        watch = _engine.watch_add(self._fd, path, _WANTED)
+        try:
+            watch = _engine.watch_add(self._fd, path, _WANTED)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.ENOMEM):
+                raise WatchLimit(str(error)) from error
+            raise
         self._folders[watch] = folder
         self._watches[folder] = watch
 

@@ -11,7 +11,7 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
   R6  where a replace flushes, a rename over an existing name needs all data and sizes of the file it moves;
   R7  fsync guarantees the file's updates, a folder's names; with a committing journal all metadata issued so far;
       where syncs persist names, also the names of the file or folder and of the folders above it;
-  R8  fdatasync guarantees data, sizes and truncates of the file (and what they need);
+  R8  fdatasync guarantees data, sizes and truncates of the file (and what they need); of a folder it is fsync;
   R9  an O_SYNC or O_DSYNC write ends with its own fsync or fdatasync; sync and syncfs guarantee all; msync is
       fdatasync; sync_file_range guarantees nothing;
   R10 a guarantee of an update is a guarantee of all it needs.
@@ -63,7 +63,7 @@ class Rules:
         self.tree = Tree()
         self.updates = Updates()
         self.notes: list[str] = []
-        self.removed: dict[int, int] = {}  # event -> object whose name it removed or replaced
+        self.subjects: dict[int, int] = {}  # sync, close or rename event -> the object it is about
         self._extra: Mapping[int, list[ExtraSync]] = _by_event(extra)
         self._skip = frozenset(skip)  # syncs that are taken away
         self._event = 0
@@ -94,8 +94,9 @@ class Rules:
             Kind.SETATTR: self._set_mode,
             Kind.SETXATTR: self._set_attribute,
             Kind.DELXATTR: self._set_attribute,
-            Kind.FSYNC: lambda event: self.sync(self.tree.object(int(event["inode"]))),
-            Kind.FDATASYNC: lambda event: self.sync(self.tree.object(int(event["inode"])), data_only=True),
+            Kind.FSYNC: self._fsync,
+            Kind.FDATASYNC: self._fsync,
+            Kind.CLOSE: self._close,
             Kind.MSYNC: self._msync,
             Kind.SYNC: lambda event: self.sync_all(),
             Kind.SYNCFS: lambda event: self.sync_all(),
@@ -196,6 +197,7 @@ class Rules:
 
     def sync(self, obj: int, *, data_only: bool = False) -> None:
         """R7 and R8."""
+        data_only = data_only and obj not in self.tree.live  # the data of a folder are its names
         kept = (UpdateKind.MODE, UpdateKind.XATTR) if data_only else ()
         waiting = self._of_object.pop(obj, [])
         self._guarantee(u for u in waiting if self.updates.kind[u] not in kept)
@@ -267,10 +269,9 @@ class Rules:
         folder, name = self._place(event, "path")
         self._add_entry(obj, [(folder, name, -1)])
         self.tree.live[folder].pop(name, None)
-        self.removed[self._event] = obj
 
     def _rename(self, event: Any) -> None:
-        obj = self.tree.object(int(event["inode"]))
+        obj = self.subjects[self._event] = self.tree.object(int(event["inode"]))
         old, new = self._place(event, "path"), self._place(event, "path2")
         replaced = self.tree.live[new[0]].get(new[1])
         if int(event["flags"]) & Flag.EXCHANGE and replaced is not None:
@@ -279,12 +280,9 @@ class Rules:
             self.tree.put(*new, obj)
             return
         needs: list[int] = []
-        if replaced is not None:
-            self.removed[self._event] = replaced
-            if self.row.replace_flushes_data:
-                needs = [
-                    u for u in self._of_object[obj] if self.updates.kind[u] not in (UpdateKind.MODE, UpdateKind.XATTR)
-                ]
+        if replaced is not None and self.row.replace_flushes_data:
+            attributes = (UpdateKind.MODE, UpdateKind.XATTR)
+            needs = [u for u in self._of_object[obj] if self.updates.kind[u] not in attributes]
         if self.row.rename_is_atomic or obj in self.tree.live:
             self._add_entry(obj, [(*old, -1), (*new, obj)], needs)
         else:
@@ -341,6 +339,13 @@ class Rules:
         self._add_metadata(
             UpdateKind.XATTR, obj, self._last_attribute, (obj, name), start=name, data=data, length=length
         )
+
+    def _fsync(self, event: Any) -> None:
+        obj = self.subjects[self._event] = self.tree.object(int(event["inode"]))
+        self.sync(obj, data_only=int(event["kind"]) == Kind.FDATASYNC)
+
+    def _close(self, event: Any) -> None:
+        self.subjects[self._event] = self.tree.object(int(event["inode"]))
 
     def _msync(self, event: Any) -> None:
         if int(event["extra"]) & MS_SYNC:

@@ -9,8 +9,10 @@ A timeline does not change once it is built, so that workers share it by fork.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +40,7 @@ class Timeline:
         self.updates = rules.apply()
         self.tree = rules.tree
         self.notes = rules.notes
+        self.subjects = rules.subjects
         self.end = 2 * len(trace.events)
         self.event = np.frombuffer(self.updates.event, np.int32) if len(self.updates) else np.empty(0, np.int32)
         self.guaranteed: Numbers = (
@@ -151,16 +154,22 @@ class Timeline:
         indices = self.trace.of_kind(Kind.OUTPUT)
         return list(zip(indices.tolist(), self.trace.events["extra"][indices].tolist(), strict=True))
 
+    @cached_property
+    def prints(self) -> list[int]:
+        """The times at which the program printed something."""
+        return [2 * index for index, channel in self.outputs if channel == Channel.STDOUT]
+
+    @cached_property
+    def _printed(self) -> tuple[bytes, list[int]]:
+        """All that was printed, and its length after each print."""
+        events = self.trace.events[[time // 2 for time in self.prints]]
+        parts = [self.trace.blob(int(event["data"]), int(event["length"])) for event in events]
+        return b"".join(parts), [0, *accumulate(len(part) for part in parts)]
+
     def acked(self, point: int) -> bytes:
         """What the program had printed by a point."""
-        parts = []
-        for index, channel in self.outputs:
-            if 2 * index > point:
-                break
-            if channel == Channel.STDOUT:
-                event = self.trace.events[index]
-                parts.append(self.trace.blob(int(event["data"]), int(event["length"])))
-        return b"".join(parts)
+        text, lengths = self._printed
+        return text[: lengths[bisect_right(self.prints, point)]]
 
     @cached_property
     def points(self) -> list[int]:

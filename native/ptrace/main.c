@@ -1,0 +1,187 @@
+/* powercut-ptrace: runs a program, or attaches to a stopped one, and writes the trace of what it does to its
+ * data folder.
+ *
+ * Exit codes: 0 the program ran to its end, however it ended; 125 the tracer failed; 126 and 127 the program
+ * could not be executed or found; 130 interrupted. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder.h"
+#include "snapshot.h"
+#include "stack.h"
+#include "start.h"
+#include "tracer.h"
+#include "view.h"
+
+enum { EXIT_TRACER = 125, EXIT_INTERRUPTED = 130 };
+
+struct options {
+    const char *output, *dir, *view;
+    pid_t attach; /* 0: start a program */
+    bool no_stacks;
+    struct pc_start start;
+};
+
+static void __attribute__((noreturn, format(printf, 2, 3))) die(int code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("powercut-ptrace: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(code);
+}
+
+static pid_t parse_pid(const char *text) {
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || value <= 0 || value > INT_MAX)
+        die(EXIT_TRACER, "--attach wants a process id, not '%s'", text);
+    return (pid_t)value;
+}
+
+static struct options parse_options(int argc, char **argv) {
+    static const struct option known[] = {
+        {"output", required_argument, NULL, 'o'}, {"dir", required_argument, NULL, 'd'},
+        {"view", required_argument, NULL, 'v'},   {"cwd", required_argument, NULL, 'c'},
+        {"stdout", required_argument, NULL, '1'}, {"stderr", required_argument, NULL, '2'},
+        {"no-stacks", no_argument, NULL, 'n'},    {"attach", required_argument, NULL, 'a'},
+        {NULL, 0, NULL, 0},
+    };
+    struct options options = {0};
+    int letter;
+    opterr = 0;
+    while ((letter = getopt_long(argc, argv, "+", known, NULL)) != -1) {
+        switch (letter) {
+        case 'o': options.output = optarg; break;
+        case 'd': options.dir = optarg; break;
+        case 'v': options.view = optarg; break;
+        case 'c': options.start.cwd = optarg; break;
+        case '1': options.start.out_path = optarg; break;
+        case '2': options.start.err_path = optarg; break;
+        case 'n': options.no_stacks = true; break;
+        case 'a': options.attach = parse_pid(optarg); break;
+        default: die(EXIT_TRACER, "unknown option or missing value: %s", argv[optind - 1]);
+        }
+    }
+    options.start.argv = argv + optind;
+    if (options.output == NULL || options.dir == NULL || options.dir[0] != '/')
+        die(EXIT_TRACER, "--output FILE and --dir DIR (absolute) are needed");
+    if ((options.attach == 0) == (argv[optind] == NULL))
+        die(EXIT_TRACER, "give either a program after -- or --attach PID");
+    return options;
+}
+
+/* Each traced thread costs a descriptor. Done after the program is forked, which keeps its own limit. */
+static void raise_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static void write_command(struct pc_recorder *recorder, char **argv) {
+    char text[65536];
+    size_t length = 0;
+    for (; *argv != NULL && length + strlen(*argv) + 1 < sizeof(text); argv++) {
+        if (length > 0)
+            text[length++] = '\0';
+        memcpy(text + length, *argv, strlen(*argv));
+        length += strlen(*argv);
+    }
+    pc_meta(recorder, "command", text, length);
+}
+
+static void write_meta(struct pc_recorder *recorder, const struct options *options) {
+    char text[PATH_MAX];
+    write_command(recorder, options->start.argv);
+    const char *cwd = options->start.cwd;
+    if (cwd == NULL)
+        cwd = pc_start_cwd(options->attach, text, sizeof(text));
+    pc_meta(recorder, "cwd", cwd, strlen(cwd));
+    pc_meta(recorder, "dir", options->dir, strlen(options->dir));
+    pc_meta(recorder, "tracer", "ptrace 1", strlen("ptrace 1"));
+    snprintf(text, sizeof(text), "%lld", (long long)time(NULL));
+    pc_meta(recorder, "started", text, strlen(text));
+}
+
+static void write_exit(struct pc_recorder *recorder, int status) {
+    char text[64] = "unknown";
+    if (status != -1 && WIFEXITED(status))
+        snprintf(text, sizeof(text), "exited %d", WEXITSTATUS(status));
+    else if (status != -1 && WIFSIGNALED(status))
+        snprintf(text, sizeof(text), "signaled %d", WTERMSIG(status));
+    pc_meta(recorder, "exit", text, strlen(text));
+}
+
+/* Looks at the data folder before the program runs. */
+static void look_at_folder(struct pc_recorder *recorder, const char *dir) {
+    int error = pc_recorder_start(recorder, dir);
+    if (error == 0)
+        error = pc_snapshot(recorder);
+    if (error != 0)
+        die(EXIT_TRACER, "cannot read the data folder %s: %s", dir, strerror(error));
+}
+
+/* Gets the program to where it will run, traced, at the next pc_start_go. */
+static void prepare(struct pc_recorder *recorder, struct options *options) {
+    char error[PATH_MAX + 256];
+    int failed;
+    if (options->attach != 0) {
+        failed = pc_start_attach(&options->start, options->attach, error, sizeof(error));
+    } else {
+        failed = pc_start_outputs(&options->start, error, sizeof(error));
+        if (failed == 0 && options->view != NULL)
+            failed = pc_enter_view(options->view, options->dir, error, sizeof(error));
+    }
+    if (failed != 0)
+        die(EXIT_TRACER, "%s", error);
+    look_at_folder(recorder, options->dir);
+    if (options->attach == 0 && pc_start_fork(&options->start, error, sizeof(error)) != 0)
+        die(EXIT_TRACER, "%s", error);
+    pc_start_identify(&options->start, recorder->out);
+}
+
+/* Ends the trace; the exit code of the whole. */
+static int finish(struct pc_recorder *recorder, struct options *options, struct pc_run run) {
+    char error[PATH_MAX + 256];
+    int code = pc_start_failure(&options->start, error, sizeof(error));
+    write_exit(recorder, run.status);
+    int lost = pc_writer_close(recorder->writer);
+    pc_numset_free(&recorder->inodes);
+    pc_numset_free(&recorder->notes);
+    if (lost != 0)
+        die(EXIT_TRACER, "cannot write %s: %s", options->output, strerror(lost));
+    if (code != 0)
+        die(code, "%s", error);
+    return run.end == PC_RUN_INTERRUPTED ? EXIT_INTERRUPTED : 0;
+}
+
+int main(int argc, char **argv) {
+    char error[PATH_MAX + 256];
+    struct pc_recorder recorder = {0};
+    struct options options = parse_options(argc, argv);
+    recorder.writer = pc_writer_open(options.output, error, sizeof(error));
+    if (recorder.writer == NULL)
+        die(EXIT_TRACER, "%s", error);
+    write_meta(&recorder, &options);
+    prepare(&recorder, &options);
+    raise_descriptor_limit();
+    if (!options.no_stacks)
+        recorder.stacks = pc_stacks_new(recorder.writer);
+    pc_start_go(&options.start);
+    struct pc_run run = pc_tracer_run(&recorder, options.start.pid);
+    if (recorder.stacks != NULL)
+        pc_stacks_free(recorder.stacks);
+    return finish(&recorder, &options, run);
+}

@@ -1,0 +1,5 @@
+"""`python -m powercut`."""
+
+from powercut.commands.main import main
+
+main()

@@ -1,0 +1,58 @@
+"""What `import powercut` offers: crash-testing from Python code.
+
+    import powercut
+
+    def check(folder, acked):
+        assert (folder / "config.json").read_text() in (OLD, NEW)
+
+    run = powercut.explore(lambda: save(NEW), check, dir="data")
+    assert not run.findings
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from powercut.report.events import Event, Subscriber
+from powercut.run.session import Session
+from powercut.run.store import SavedRun
+from powercut.settings import load_settings
+
+
+def explore(
+    workload: Sequence[str] | Callable[[], object],
+    check: str | Callable[..., object] | None = None,
+    *,
+    dir: str | Path | None = None,
+    subscriber: Subscriber | None = None,
+    **settings: Any,
+) -> SavedRun:
+    """Record a workload once and judge every state that a power cut could leave.
+
+    Args:
+        workload: a command as an argument list, or a Python function without arguments. It runs in a forked child, on
+            a private copy of the data folder at the folder's own path.
+        check: a function of the data folder (and, if it takes a second argument, of the bytes that the workload had
+            printed before the crash) that raises or returns False if the state is bad; a command line as for
+            --check; or None for the built-in oracle.
+        dir: the data folder; the current one by default.
+        subscriber: receives progress and findings while they come.
+        settings: any other setting of powercut.toml, with underscores: fs, budget, max_states, timeout, seed ...
+
+    Returns:
+        The run: its `findings`, `states` and `notes`.
+    """
+    cwd = Path.cwd()
+    given = {**settings, "dir": str(dir) if dir is not None else None}
+    if isinstance(check, str):
+        given["check"] = check
+    session = Session(load_settings(cwd, given), cwd, subscriber or _ignore)
+    if callable(check):
+        session.check = check
+    return session.test(workload)[0]
+
+
+def _ignore(event: Event) -> None:
+    """Nobody listens."""

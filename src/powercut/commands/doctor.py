@@ -1,0 +1,23 @@
+"""`powercut doctor`: what this machine can and cannot do, and how to get it."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("doctor")
+def command() -> int:
+    """Tell what powercut can do on this machine, and how to get the rest.
+
+    Exits with 0 if programs can be recorded and tested here, 3 if not.
+    """
+    from powercut.record.doctor import examine
+
+    healthy = True
+    for finding in examine():
+        healthy &= finding.fine or not finding.needed
+        mark = "ok     " if finding.fine else "MISSING" if finding.needed else "limited"
+        click.echo(f"{mark}  {finding.name}: {finding.text}")
+        if not finding.fine and finding.remedy:
+            click.echo(f"         {finding.remedy}")
+    return 0 if healthy else 3

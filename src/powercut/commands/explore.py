@@ -1,0 +1,36 @@
+"""`powercut explore`: the search, on a trace that was recorded before."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import click
+
+from powercut.commands.options import common_options, explore_options, settings_from
+
+
+@click.command("explore")
+@click.argument("trace_file", metavar="TRACE", type=click.Path(dir_okay=False))
+@explore_options
+@common_options
+def command(trace_file: str, json_file: str | None, **options: Any) -> int:
+    """Judge the crash states of a recorded trace.
+
+    \b
+    powercut explore run.trace --check ./verify.sh --fs xfs,btrfs
+    """
+    from powercut.commands.outcome import report_run
+    from powercut.report.terminal import Terminal
+    from powercut.run.session import Session
+    from powercut.run.store import new_run_folder
+    from powercut.trace.reader import Trace
+
+    settings, cwd = settings_from(options)
+    trace = Trace.open(trace_file)
+    with Terminal() as terminal:
+        session = Session(settings, cwd, terminal.tell)
+        folder = new_run_folder(session.output)
+        shutil.copyfile(trace_file, folder / "trace")
+        run, folder = session.explore(trace, folder)
+    return report_run(run, folder, json_file)

@@ -1,0 +1,60 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from powercut.settings import Settings, load_settings
+
+Command = Callable[..., Any]
+
+_EXPLORE = (
+    click.option("--check", metavar="CMD", help="Command that exits with 0 if a crashed folder is fine."),
+    click.option("--fs", metavar="NAMES", help="File-system models: one, several with commas, or all."),
+    click.option("--budget", metavar="TIME", help="How long to search: 30s, 5m, 1h (default 60s)."),
+    click.option("--max-states", type=int, metavar="N", help="Judge at most N states."),
+    click.option("--timeout", type=float, metavar="SECONDS", help="A check that takes longer has hung (default 10)."),
+    click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: all cores)."),
+    click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search."),
+    click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),
+    click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Write a JSON report."),
+)
+_COMMON = (
+    click.option("--scratch", metavar="DIR", type=click.Path(file_okay=False), help="Folder for images."),
+    click.option("--output", metavar="DIR", type=click.Path(file_okay=False), help="Saved runs (default .powercut)."),
+    click.option("--namespaces/--no-namespaces", default=None, help="Show the data folder at its own path."),
+)
+_RECORD = (
+    click.option(
+        "--dir",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="The data folder: what the program writes there is tested (default: the current folder).",
+    ),
+    click.option("--stacks/--no-stacks", default=None, help="Record call stacks (default: yes)."),
+)
+
+
+def _apply(options: tuple[Callable[[Command], Command], ...]) -> Callable[[Command], Command]:
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+explore_options = _apply(_EXPLORE)
+common_options = _apply(_COMMON)
+record_options = _apply(_RECORD)
+workload_argument = click.argument("workload", nargs=-1, required=True, type=click.UNPROCESSED)
+
+
+def settings_from(options: dict[str, Any]) -> tuple[Settings, Path]:
+    """Settings of a command, and where it was started."""
+    cwd = Path.cwd()
+    return load_settings(cwd, options), cwd

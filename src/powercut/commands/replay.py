@@ -1,0 +1,30 @@
+"""`powercut replay`: rebuild a failing image and run the check on it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("replay")
+@click.argument("name", metavar="FINDING")
+@click.option("--output", metavar="DIR", default=".powercut", help="Saved runs (default .powercut).")
+@click.option("--image", metavar="DIR", type=click.Path(), help="Also leave the image in this new folder.")
+@click.option("--check", metavar="CMD", help="Another check than that of the run.")
+def command(name: str, output: str, image: str | None, check: str | None) -> int:
+    """Rebuild the image of a finding and let the check judge it again.
+
+    Exits with 1 if the check refuses the image as it did before, 0 if it passes now (a fixed recovery), 3 if it cannot
+    be run.
+
+    \b
+    powercut replay 3f9a
+    powercut replay 3f9a --image /tmp/crashed
+    """
+    from powercut.report.text import explain_verdict
+    from powercut.run.replay import replay
+
+    verdict = replay(Path(output), name, Path(image) if image else None, check)
+    click.echo(explain_verdict(verdict))
+    return 0 if verdict.passed else 1

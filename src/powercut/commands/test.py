@@ -1,0 +1,42 @@
+"""`powercut test`: record, explore, judge, explain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from powercut.commands.options import (
+    common_options,
+    explore_options,
+    record_options,
+    settings_from,
+    workload_argument,
+)
+
+
+@click.command("test")
+@record_options
+@explore_options
+@common_options
+@workload_argument
+def command(workload: tuple[str, ...], json_file: str | None, **options: Any) -> int:
+    """Crash-test a program: run it once, judge every state a power cut could leave.
+
+    The program runs on a private copy of its data folder. Each crash state is shown to the check as that folder:
+    POWERCUT_DIR names it, POWERCUT_ACKED is a file with what the program had printed before the crash. Without a
+    check, every replaced or rewritten file must be old or new, and nothing synced may be lost.
+
+    \b
+    powercut test -- python3 save_settings.py
+    powercut test --dir data --check ./verify.sh -- ./server --once
+    powercut test --fs all --budget 5m --json report.json --check 'python3 check.py' -- ./kv put a 1
+    """
+    from powercut.commands.outcome import report_run
+    from powercut.report.terminal import Terminal
+    from powercut.run.session import Session
+
+    settings, cwd = settings_from(options)
+    with Terminal() as terminal:
+        run, folder = Session(settings, cwd, terminal.tell).test(workload)
+    return report_run(run, folder, json_file)

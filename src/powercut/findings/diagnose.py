@@ -1,0 +1,278 @@
+"""Diagnosis: from failing states to findings, one for each root cause.
+
+Before: states that the oracle refused. After: each of them is explained by a finding: it was shrunk, classified and
+given a fix, or it is a state that the fix of an earlier finding makes impossible (or, where no sync can help, one that
+shows the same two places).
+
+The kind of a finding follows from questions to the model and the oracle, in this order: did the recovery die; does the
+image pass once the acknowledgement is taken away; is the state what a plain kill leaves; was one call torn; is the
+lost update ever synced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
+from powercut.findings.fixes import Proposal, propose
+from powercut.findings.places import Places
+from powercut.findings.shrink import Shrinker
+from powercut.oracle.verdict import Outcome, Verdict
+from powercut.states.state import NEVER, State
+from powercut.states.timeline import Timeline
+from powercut.trace.layout import Channel
+
+# Judge states of a timeline; the second number of each pair is the point up to which output counts (None: the crash).
+Judge = Callable[[int, Sequence[tuple[State, int | None]]], list[Verdict]]
+
+_MOST_NAMED = 6  # updates named in a finding
+
+
+@dataclass(slots=True)
+class _Cause:
+    """A finding together with what is needed to recognise its further states."""
+
+    finding: Finding
+    proposal: Proposal | None
+    lost_sites: set[tuple[int, int]]
+    partner_stack: int
+    fixed: dict[int, Timeline]
+
+
+@dataclass(slots=True)
+class _Case:
+    """A shrunk failing state and what it shows."""
+
+    timeline: int
+    state: State
+    verdict: Verdict
+    kind: FindingKind
+    lost: list[int]  # the updates that had to survive
+    partner: int | None  # the event that must not have come first: a surviving change or an output
+
+
+class Diagnosis:
+    """Collects findings."""
+
+    def __init__(self, timelines: Sequence[Timeline], places: Places, judge: Judge) -> None:
+        self.findings: list[Finding] = []
+        self._timelines = timelines
+        self._places = places
+        self._judge = judge
+        self._causes: list[_Cause] = []
+
+    def explain(self, number: int, state: State, verdict: Verdict) -> Finding | None:
+        """Explain one failing state; the finding if it is a new one."""
+        if self._is_known(number, state):
+            return None
+        timeline = self._timelines[number]
+        shrunk = Shrinker(timeline, lambda states: self._fails(number, states)).shrink(state)
+        final = self._judge(number, [(shrunk, None)])[0]
+        if final.passed:  # the oracle does not say the same twice: keep the state that it refused
+            shrunk, final = state, verdict
+        case = self._classify(number, shrunk, final)
+        return self._record(case)
+
+    def _fails(self, number: int, states: Sequence[State]) -> list[bool]:
+        return [not verdict.passed for verdict in self._judge(number, [(state, None) for state in states])]
+
+    # Known causes
+
+    def _is_known(self, number: int, state: State) -> bool:
+        for cause in self._causes:
+            if self._shows(cause, number, state):
+                cause.finding.occurrences += 1
+                self._add_model(cause.finding, number)
+                return True
+        return False
+
+    def _shows(self, cause: _Cause, number: int, state: State) -> bool:
+        timeline = self._timelines[number]
+        if cause.proposal is not None and cause.finding.fix is not None and cause.finding.fix.verified:
+            fixed = cause.fixed.get(number)
+            if fixed is None:
+                fixed = cause.fixed[number] = Timeline(timeline.trace, timeline.row, cause.proposal.syncs)
+            return not fixed.is_possible(state)
+        lost = timeline.lost(state) or self._next_updates(timeline, state.point)
+        return any(_site(timeline, update) in cause.lost_sites for update in lost)
+
+    def _add_model(self, finding: Finding, number: int) -> None:
+        name = self._timelines[number].row.name
+        if name not in finding.models:
+            finding.models.append(name)
+
+    # Classification
+
+    def _classify(self, number: int, state: State, verdict: Verdict) -> _Case:
+        timeline = self._timelines[number]
+        lost = timeline.lost(state)
+        if not lost:
+            return self._classify_kill(number, state, verdict)
+        first, last = int(timeline.event[lost[0]]), state.point // 2
+        later = [u for u in range(lost[0] + 1, timeline.issued(state.point)) if u not in state.delta]
+        partner = self._partner(timeline, later, first, last)
+        said = [i for i, channel in timeline.outputs if channel == Channel.STDOUT and first < i and 2 * i <= state.point]
+        if said and self._passes_unsaid(number, state, first):
+            kind, partner = FindingKind.DURABILITY, said[-1]
+        elif not later:
+            kind = FindingKind.ATOMICITY
+            partner = self._previous_event(timeline, first)
+        elif partner == first:
+            kind = FindingKind.ATOMICITY
+        elif all(timeline.updates.guaranteed[u] == NEVER for u in lost):
+            kind = FindingKind.UNPERSISTED
+        else:
+            kind = FindingKind.ORDERING
+        kind = _died(verdict) or kind
+        return _Case(number, state, verdict, kind, _roots(timeline, lost, state.point), partner)
+
+    def _classify_kill(self, number: int, state: State, verdict: Verdict) -> _Case:
+        """Nothing was lost: the program was killed between two calls, and that alone fails."""
+        timeline = self._timelines[number]
+        following = self._next_updates(timeline, state.point)
+        partner = self._previous_event(timeline, state.point // 2 + 1)
+        kind = _died(verdict) or FindingKind.ATOMICITY
+        return _Case(number, state, verdict, kind, following, partner)
+
+    def _passes_unsaid(self, number: int, state: State, first: int) -> bool:
+        return self._judge(number, [(state, 2 * first - 1)])[0].passed
+
+    @staticmethod
+    def _partner(timeline: Timeline, later: list[int], first: int, last: int) -> int | None:
+        """The event that made it fail: the last one before the crash if it changed something, else a survivor."""
+        events = {int(timeline.event[u]) for u in later}
+        if not events:
+            return None
+        return last if last in events else max(events)
+
+    @staticmethod
+    def _previous_event(timeline: Timeline, before: int) -> int | None:
+        position = int(timeline.event.searchsorted(before)) - 1
+        return int(timeline.event[position]) if position >= 0 else None
+
+    @staticmethod
+    def _next_updates(timeline: Timeline, point: int) -> list[int]:
+        """The updates of the call that the crash came before."""
+        first = timeline.issued(point)
+        if first >= len(timeline.updates):
+            return []
+        event = timeline.updates.event[first]
+        return [u for u in range(first, len(timeline.updates)) if timeline.updates.event[u] == event]
+
+    # Recording
+
+    def _record(self, case: _Case) -> Finding | None:
+        timeline = self._timelines[case.timeline]
+        proposal, fix = self._fix(case)
+        finding = Finding(
+            kind=case.kind,
+            message="",
+            locations=self._locations(case),
+            fix=fix,
+            lost=[timeline.describe(u) for u in timeline.lost(case.state)[:_MOST_NAMED]],
+            survived=self._survivors(case),
+            state=_saved(timeline, case.state),
+            outcome=case.verdict.outcome.value,
+            code=case.verdict.code,
+            output=case.verdict.output,
+        )
+        finding.id = finding.identify()
+        finding.message = _message(finding)
+        known = next((cause for cause in self._causes if cause.finding.id == finding.id), None)
+        if known is not None:
+            known.finding.occurrences += 1
+            self._add_model(known.finding, case.timeline)
+            known.lost_sites |= {_site(timeline, update) for update in case.lost}
+            return None
+        stacks = timeline.trace.events["stack"]
+        partner = int(stacks[case.partner]) if case.partner is not None else 0
+        sites = {_site(timeline, update) for update in case.lost}
+        self._causes.append(_Cause(finding, proposal, sites, partner, {}))
+        self._add_model(finding, case.timeline)
+        self.findings.append(finding)
+        return finding
+
+    def _fix(self, case: _Case) -> tuple[Proposal | None, Fix | None]:
+        timeline = self._timelines[case.timeline]
+        lost = timeline.lost(case.state)
+        survived_first = case.kind in (FindingKind.ATOMICITY, FindingKind.RECOVERY) and (
+            not lost or case.partner is None or case.partner <= int(timeline.event[lost[0]])
+        )
+        if survived_first or case.partner is None:
+            return None, Fix(_ATOMIC_ADVICE, False)
+        found = propose(timeline, case.state, lost, case.partner)
+        if found is None:
+            return None, None
+        proposal, verified = found
+        place = self._places.location(case.partner, "", "")
+        return proposal, Fix(f"call {' and '.join(proposal.calls)} before {place}", verified)
+
+    def _locations(self, case: _Case) -> list[Location]:
+        timeline = self._timelines[case.timeline]
+        locations: list[Location] = []
+        for update in case.lost:
+            location = self._places.of_update(timeline, update, "lost")
+            if all((location.file, location.line) != (known.file, known.line) for known in locations):
+                locations.append(location)
+        del locations[_MOST_NAMED:]
+        if case.partner is not None:
+            if any(index == case.partner for index, _ in timeline.outputs):
+                locations.append(self._places.of_output(case.partner))
+            else:
+                updates = [u for u in range(len(timeline.updates)) if timeline.updates.event[u] == case.partner]
+                locations.append(self._places.of_update(timeline, updates[-1], "survived"))
+        return locations
+
+    def _survivors(self, case: _Case) -> list[str]:
+        timeline = self._timelines[case.timeline]
+        return [timeline.describe(u) for u in timeline.kept(case.state)[-_MOST_NAMED:]]
+
+
+_ATOMIC_ADVICE = (
+    "no sync can help here: make the change in one step (write a new file, fsync it, rename it over the old one, fsync "
+    "the directory), or let the recovery tell the unfinished state apart"
+)
+
+
+def _died(verdict: Verdict) -> FindingKind | None:
+    return FindingKind.RECOVERY if verdict.outcome in (Outcome.CRASH, Outcome.HANG) else None
+
+
+def _roots(timeline: Timeline, lost: list[int], point: int) -> list[int]:
+    """The lost updates that are not merely lost because another one is."""
+    gone = set(lost)
+    roots = [u for u in lost if not gone.intersection(timeline.needs(u))]
+    return roots or lost
+
+
+def _site(timeline: Timeline, update: int) -> tuple[int, int]:
+    return int(timeline.trace.events["stack"][timeline.updates.event[update]]), timeline.updates.kind[update]
+
+
+def _saved(timeline: Timeline, state: State) -> SavedState:
+    return SavedState(
+        timeline.row.name, timeline.row.piece, state.point, state.base.value, tuple(sorted(state.delta))
+    )
+
+
+def _message(finding: Finding) -> str:
+    """One sentence for people."""
+    lost = next((loc for loc in finding.locations if loc.role == "lost"), None)
+    other = next((loc for loc in finding.locations if loc.role != "lost"), None)
+    verdict = {"crash": f"the check died of signal {finding.code}", "hang": "the check hung"}.get(
+        finding.outcome, "the check fails"
+    )
+    if lost is None:
+        return f"After a power cut right after {other.what if other else 'the start'} ({other}), {verdict}."
+    if finding.kind is FindingKind.DURABILITY and other is not None:
+        return f"{other.what} was said ({other}) before {lost.what} ({lost}) was durable: it can be lost, {verdict}."
+    if other is None:
+        return f"If a power cut takes {lost.what} ({lost}), {verdict}."
+    if not finding.lost:
+        return f"A crash after {other.what} ({other}) and before {lost.what} ({lost}) leaves a state that is refused: {verdict}."
+    return f"{_capital(other.what)} ({other}) can survive a power cut while {lost.what} ({lost}) does not: {verdict}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,94 @@
+"""A finding: one root cause with all evidence, in the form in which it is saved and reported."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import PurePath
+
+from powercut.states.state import Base, State
+
+
+class FindingKind(str, Enum):
+    """What went wrong, seen from the program."""
+
+    ATOMICITY = "atomicity"  # a crash between or inside calls that must happen together
+    ORDERING = "ordering"  # a later change survived, an earlier one that is synced too late did not
+    UNPERSISTED = "unpersisted"  # a later change survived, an earlier one that is never synced did not
+    DURABILITY = "durability"  # acknowledged to the outside, and lost
+    RECOVERY = "recovery"  # the recovery itself died or hung
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in the program that takes part in a finding.
+
+    Attributes:
+        role: "lost", "survived" or "acknowledged".
+        what: the update or output in words.
+        stack: the whole call stack, innermost first, one line each.
+    """
+
+    file: str | None
+    line: int | None
+    function: str | None
+    role: str
+    what: str = ""
+    stack: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.file is None:
+            return self.function or "unknown place"
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class SavedState:
+    """A crash state that can be rebuilt: the model's row and the state's own fields."""
+
+    model: str
+    piece: int
+    point: int
+    base: str
+    delta: tuple[int, ...]
+
+    def state(self) -> State:
+        """The state itself."""
+        return State(self.point, Base(self.base), frozenset(self.delta))
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to change, and whether the model confirms that it makes the failing states impossible."""
+
+    text: str
+    verified: bool
+
+
+@dataclass(slots=True)
+class Finding:
+    """One root cause."""
+
+    kind: FindingKind
+    message: str
+    locations: list[Location]
+    fix: Fix | None
+    lost: list[str]
+    survived: list[str]
+    state: SavedState
+    outcome: str
+    code: int
+    output: str
+    models: list[str] = field(default_factory=list)
+    occurrences: int = 1
+    severity: str = "error"
+    id: str = ""
+    replay: str = ""
+
+    def identify(self) -> str:
+        """An id that stays the same from run to run: the kind and the places, without addresses or folders."""
+        places = "|".join(
+            f"{loc.role}:{PurePath(loc.file or '?').name}:{loc.line}:{loc.function}" for loc in self.locations
+        )
+        return hashlib.sha256(f"{self.kind.value}|{places}".encode()).hexdigest()[:8]

@@ -1,0 +1,102 @@
+"""Proposing a fix and trying it in the model.
+
+A fix is one more sync in front of the call that must not come first, at every execution of that call. It is verified
+if the timeline with these syncs no longer allows the failing state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from powercut.image.image import ObjectKind
+from powercut.states.rules import ExtraSync
+from powercut.states.state import State
+from powercut.states.timeline import Timeline
+from powercut.states.updates import UpdateKind
+
+_CONTENT = (UpdateKind.DATA, UpdateKind.SIZE, UpdateKind.CUT, UpdateKind.ZERO)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Syncs to add, and what they are called at the place of the finding."""
+
+    syncs: tuple[ExtraSync, ...]
+    calls: tuple[str, ...]
+
+
+def propose(timeline: Timeline, state: State, lost: list[int], before: int) -> tuple[Proposal, bool] | None:
+    """The smallest proposal that makes a state impossible, or else the first one; None if there is nothing to sync."""
+    proposals = list(_proposals(timeline, lost, before))
+    for proposal in proposals:
+        if not Timeline(timeline.trace, timeline.row, proposal.syncs).is_possible(state):
+            return proposal, True
+    return (proposals[0], False) if proposals else None
+
+
+def _proposals(timeline: Timeline, lost: list[int], before: int) -> Iterable[Proposal]:
+    files = [u for u in lost if timeline.kind(u) in _CONTENT]
+    names = [u for u in lost if timeline.kind(u) is UpdateKind.ENTRY]
+    others = [u for u in lost if u not in files and u not in names]
+    if files:
+        yield _proposal(timeline, [(u, True) for u in files], [], before)
+        yield _proposal(timeline, [(u, False) for u in files], [], before)
+    if others:
+        yield _proposal(timeline, [(u, False) for u in others], [], before)
+    if names:
+        yield _proposal(timeline, [], names, before)
+    if (files or others) and names:
+        yield _proposal(timeline, [(u, False) for u in files + others], names, before)
+
+
+def _proposal(timeline: Timeline, contents: list[tuple[int, bool]], names: list[int], before: int) -> Proposal:
+    """Syncs of the objects behind some lost updates, in front of every call like the one at `before`."""
+    syncs: dict[ExtraSync, None] = {}
+    calls: dict[str, None] = {}
+    for update, data_only in contents:
+        obj = timeline.updates.obj[update]
+        name = timeline.index.path_of(obj, at=update).decode("utf-8", "replace")
+        calls[f"{'fdatasync' if data_only else 'fsync'}({name})"] = None
+        for event, like in _executions(timeline, update, before):
+            syncs[ExtraSync(event, timeline.updates.obj[like], data_only)] = None
+    for update in names:
+        for folder in _folders(timeline, update):
+            path = timeline.index.path_of(folder).decode("utf-8", "replace") or "the data folder"
+            calls[f"fsync of the directory ({path})"] = None
+        for event, like in _executions(timeline, update, before):
+            for folder in _folders(timeline, like):
+                syncs[ExtraSync(event, folder)] = None
+    return Proposal(tuple(syncs), tuple(calls))
+
+
+def _folders(timeline: Timeline, update: int) -> set[int]:
+    """The folders to sync for a change of names: where a name appeared, or else where one went."""
+    updates = timeline.updates
+    effects = range(updates.start[update], updates.start[update] + updates.length[update])
+    gained = {updates.effect_folder[e] for e in effects if updates.effect_value[e] >= 0}
+    return gained or {updates.effect_folder[e] for e in effects}
+
+
+def _executions(timeline: Timeline, update: int, before: int) -> list[tuple[int, int]]:
+    """(event, update) for each execution of the call at `before` and the last update like this one ahead of it.
+
+    The same line of the program is the same call stack; without stacks only the one execution is known.
+    """
+    events = timeline.trace.events
+    stack = int(events["stack"][before])
+    if not stack or before >= len(events):
+        return [(before, update)]
+    places = np.flatnonzero((events["stack"] == stack) & (events["kind"] == events["kind"][before]))
+    kinds = np.frombuffer(timeline.updates.kind, np.int8)
+    same = (events["stack"][timeline.event] == events["stack"][timeline.event[update]]) & (kinds == kinds[update])
+    alike = np.flatnonzero(same)
+    positions = np.searchsorted(timeline.event[alike], places) - 1
+    return [(int(e), int(alike[p])) for e, p in zip(places, positions, strict=True) if p >= 0]
+
+
+def is_folder(timeline: Timeline, obj: int) -> bool:
+    """Whether an object is a folder."""
+    return timeline.tree.things[obj].kind is ObjectKind.FOLDER

@@ -1,0 +1,51 @@
+"""Places in the program: from events to source lines and words."""
+
+from __future__ import annotations
+
+from powercut.findings.finding import Location
+from powercut.states.timeline import Timeline
+from powercut.trace.layout import Channel, TableKind
+from powercut.trace.reader import Trace
+from powercut.trace.symbols import Frame, StackResolver, user_frame
+
+
+class Places:
+    """Finds the source lines behind the events of one trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._resolver = StackResolver(
+            lambda number: trace.entry(TableKind.STACK, number),
+            lambda number: trace.entry(TableKind.MODULE, number),
+            lambda number: trace.entry(TableKind.PYCODE, number),
+        )
+
+    def frames(self, event: int) -> tuple[Frame, ...]:
+        """The call stack of an event, innermost first."""
+        stack = int(self._trace.events["stack"][event])
+        return self._resolver.frames(stack) if stack else ()
+
+    def location(self, event: int, role: str, what: str) -> Location:
+        """The user's own line behind an event."""
+        frames = self.frames(event)
+        frame = user_frame(frames)
+        stack = tuple(_line(f) for f in frames)
+        if frame is None:
+            return Location(None, None, None, role, what, stack)
+        return Location(frame.file, frame.line, frame.function, role, what, stack)
+
+    def of_update(self, timeline: Timeline, update: int, role: str) -> Location:
+        """The place that issued an update."""
+        return self.location(int(timeline.event[update]), role, timeline.describe(update))
+
+    def of_output(self, event: int) -> Location:
+        """The place that told the outside."""
+        record = self._trace.events[event]
+        text = self._trace.blob(int(record["data"]), min(int(record["length"]), 60)).decode("utf-8", "replace").strip()
+        channel = Channel(int(record["extra"])).name.lower()
+        return self.location(event, "acknowledged", f"{text!r} on {channel}")
+
+
+def _line(frame: Frame) -> str:
+    place = f"{frame.file}:{frame.line}" if frame.file and frame.line else frame.file or frame.module or "?"
+    return f"{frame.function} at {place}"

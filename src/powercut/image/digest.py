@@ -1,0 +1,127 @@
+"""Digests of images: two states with the same digest hold the same files, so one of them is judged.
+
+The digest of an image is the exclusive or of one hash for each name that ever changes or whose object does; moving
+from state to state costs as much as the difference. Names are hashed with their folder's object number, so digests of
+one trace compare across models (objects are numbered alike), but not across traces.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from xxhash import xxh3_128_intdigest
+
+from powercut.image.image import BLOCK, ObjectKind
+from powercut.image.view import StateImage
+from powercut.states.state import State
+from powercut.states.timeline import Timeline
+
+
+class Digester:
+    """Digests the images of one timeline, one after the other."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._state: State | None = None
+        self._total = 0
+        self._items: dict[tuple[int, bytes], int] = {}
+        self._value: dict[tuple[int, bytes], int | None] = {}
+        self._names: dict[int, set[tuple[int, bytes]]] = defaultdict(set)
+        self._contents: dict[int, _Content] = {}
+        self._base_names = self._names_of_touched()
+
+    def digest(self, state: State) -> int:
+        """The digest of a state's image."""
+        image = self._timeline.image(state)
+        if self._state is None:
+            entries = set(self._base_names) | set(self._timeline.index.names)
+            touched: set[int] = set()
+        else:
+            changes = self._timeline.changes(self._state, state)
+            entries, touched = changes.entries, changes.meta | changes.blocks.keys()
+            for file, blocks in changes.blocks.items():
+                self._forget(file, blocks)
+        self._state = state
+        for entry in entries:
+            touched |= self._follow(image, entry)
+        for obj in touched:
+            entries |= self._names[obj]
+        for entry in entries:
+            self._hash_entry(image, entry)
+        return self._total
+
+    def _names_of_touched(self) -> list[tuple[int, bytes]]:
+        """Names of the snapshot whose objects change while the names stay."""
+        changing = set(self._timeline.updates.obj)
+        base = self._timeline.tree.base.items()
+        return [(folder, name) for folder, names in base for name, obj in names.items() if obj in changing]
+
+    def _forget(self, file: int, blocks: set[int] | None) -> None:
+        content = self._contents.get(file)
+        if content is not None:
+            content.stale |= content.hashes.keys() if blocks is None else blocks
+
+    def _follow(self, image: StateImage, entry: tuple[int, bytes]) -> set[int]:
+        """Keep track of which names stand for which object; the objects whose number of names changed."""
+        before, after = self._value.get(entry), image.entry(*entry)
+        if before == after:
+            return set()
+        if before is not None:
+            self._names[before].discard(entry)
+        if after is not None:
+            self._names[after].add(entry)
+        self._value[entry] = after
+        return {obj for obj in (before, after) if obj is not None}
+
+    def _hash_entry(self, image: StateImage, entry: tuple[int, bytes]) -> None:
+        obj = self._value.get(entry)
+        value = 0
+        if obj is not None:
+            content = self._hash_object(image, obj).to_bytes(16, "little")
+            value = xxh3_128_intdigest(entry[0].to_bytes(8, "little") + entry[1] + b"\0" + content)
+        self._total ^= self._items.get(entry, 0) ^ value
+        self._items[entry] = value
+
+    def _hash_object(self, image: StateImage, obj: int) -> int:
+        kind, attributes = image.kind(obj), image.xattrs(obj)
+        facts = [int(kind), image.mode(obj), len(self._names[obj])]
+        more = b"".join(k + b"\0" + v + b"\0" for k, v in sorted(attributes.items())) if attributes else b""
+        if kind == ObjectKind.FILE:
+            facts.append(image.size(obj))
+            facts.append(self._hash_content(image, obj, facts[-1]))
+        elif kind == ObjectKind.SYMLINK:
+            more += image.target(obj)
+        elif kind == ObjectKind.FOLDER:
+            facts.append(obj)  # what is inside is hashed with the folder's number
+        return xxh3_128_intdigest(b"".join(fact.to_bytes(16, "little") for fact in facts) + more)
+
+    def _hash_content(self, image: StateImage, file: int, size: int) -> int:
+        """Exclusive or of the hashes of all blocks that lie in the file, holes of whole blocks aside."""
+        content = self._contents.get(file)
+        if content is None:
+            content = self._contents[file] = _Content(self._present_blocks(file))
+        for block in content.stale:
+            held = image.block(file, block)[: size - block * BLOCK].rstrip(b"\0") if block * BLOCK < size else b""
+            content.put(block, xxh3_128_intdigest(held, seed=block + 1) if held else 0)
+        content.stale.clear()
+        return content.total
+
+    def _present_blocks(self, file: int) -> set[int]:
+        """Blocks that may hold anything but zeros."""
+        blocks = self._timeline.index.touched_blocks(file)
+        for start, length, _ in self._timeline.tree.things[file].base_data:
+            blocks.update(range(start // BLOCK, (start + length - 1) // BLOCK + 1))
+        return blocks
+
+
+class _Content:
+    """The hashes of a file's blocks, their exclusive or, and which of them must be made anew."""
+
+    def __init__(self, blocks: set[int]) -> None:
+        self.hashes: dict[int, int] = {}
+        self.total = 0
+        self.stale = blocks
+
+    def put(self, block: int, value: int) -> None:
+        self.total ^= self.hashes.get(block, 0) ^ value
+        self.hashes[block] = value

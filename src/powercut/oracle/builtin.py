@@ -1,0 +1,148 @@
+"""The built-in oracle: what every careful program keeps, judged without any check.
+
+  - A file that is replaced (by rename) or rewritten (truncated to nothing and filled again) is old or new: its content
+    is one that the program had finished (closed, synced or renamed into place), never empty, torn or mixed.
+  - Nothing acknowledged by a sync is lost: a file that was synced is there, with what it held then or later.
+
+It reads images straight from the timeline: nothing is built on disk. Files changed in place (databases, logs) have
+rules of their own, which only a check can know: of those it asks no more than that synced data are not lost.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from xxhash import xxh3_128_intdigest
+
+from powercut.image.image import ObjectKind
+from powercut.image.view import StateImage
+from powercut.oracle.verdict import Outcome, Verdict
+from powercut.states.state import Base, State
+from powercut.states.timeline import Timeline
+from powercut.states.updates import UpdateKind
+from powercut.trace.layout import Kind
+
+Place = tuple[int, bytes]  # a folder and a name in it
+ABSENT = 0  # the version of a file that is not there
+
+
+@dataclass(slots=True)
+class _History:
+    """The finished versions of one name, and which of them a sync made binding."""
+
+    whole: bool = False  # replaced or rewritten as a whole: old or new, nothing in between
+    times: list[int] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)
+    binding: list[tuple[int, int]] = field(default_factory=list)  # (time, position in versions)
+
+
+class BuiltinOracle:
+    """Judges states of the timelines of one trace."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._histories: dict[Place, _History] = defaultdict(_History)
+        self._places = self._places_of_files()
+        self._moments = self._stable_moments()
+        for time, obj, synced in self._moments:
+            self._note(time, obj, synced)
+        self._mark_whole()
+
+    def owed(self, timeline: Timeline, point: int) -> Hashable:
+        """What the program is held to changes with every finished version."""
+        return bisect_right([time for time, _, _ in self._moments], point)
+
+    def judge(self, timeline: Timeline, state: State, owed: int | None = None) -> Verdict:
+        """Look at every name that has a history."""
+        image = timeline.image(state)
+        point = state.point if owed is None else owed
+        for place, history in self._histories.items():
+            problem = self._problem(image, place, history, point)
+            if problem:
+                name = self._timeline.index.path_at(place).decode("utf-8", "replace")
+                return Verdict(Outcome.FAIL, 1, f"{name} {problem}")
+        return Verdict(Outcome.PASS)
+
+    def _problem(self, image: StateImage, place: Place, history: _History, point: int) -> str:
+        done = bisect_right(history.times, point)
+        bound = max((position for time, position in history.binding if time <= point), default=0)
+        obj = image.entry(*place)
+        version = _version(image, obj)
+        allowed = history.versions[bound : done + 1]  # the next one may be complete already
+        if version in allowed:
+            return ""
+        if version == ABSENT:
+            return "is not there, although it was synced" if bound and history.versions[bound] != ABSENT else ""
+        if history.whole:
+            size = image.size(obj) if obj is not None else 0
+            seen = "is empty" if size == 0 else f"holds {size} bytes that are neither its old nor its new content"
+            return "went back to an older version than the one that was synced" if version in history.versions else seen
+        return ""
+
+    def _places_of_files(self) -> dict[int, list[Place]]:
+        """Every name that a file ever had."""
+        places: dict[int, list[Place]] = defaultdict(list)
+        for folder, names in self._timeline.tree.base.items():
+            for name, obj in names.items():
+                places[obj].append((folder, name))
+        for place, effects in self._timeline.index.names.items():
+            for _, obj in effects:
+                if obj >= 0 and place not in places[obj]:
+                    places[obj].append(place)
+        return places
+
+    def _stable_moments(self) -> list[tuple[int, int, bool]]:
+        """(time, object, by a sync) of each moment at which the program had finished a version of a file."""
+        kinds = self._timeline.trace.events["kind"]
+        moments = []
+        for event, obj in self._timeline.subjects.items():
+            if self._timeline.tree.things[obj].kind is ObjectKind.FILE:
+                synced = int(kinds[event]) in (Kind.FSYNC, Kind.FDATASYNC)
+                moments.append((2 * event + 1 if synced else 2 * event, obj, synced))
+        written = set(self._timeline.updates.obj)
+        files = [o for o in written if self._timeline.tree.things[o].kind is ObjectKind.FILE]
+        return [*sorted(moments), *((self._timeline.end, obj, False) for obj in files)]
+
+    def _note(self, time: int, obj: int, synced: bool) -> None:
+        image = self._timeline.image(State(time, Base.ISSUED, frozenset()))
+        for place in self._places[obj]:
+            history = self._histories[place]
+            if not history.versions:
+                start = self._timeline.image(State(0, Base.ISSUED, frozenset()))
+                history.times.append(0)
+                history.versions.append(_version(start, start.entry(*place)))
+            version = _version(image, image.entry(*place))
+            if version != history.versions[-1]:
+                history.times.append(time)
+                history.versions.append(version)
+            if synced and image.entry(*place) == obj:
+                history.binding.append((time, len(history.versions) - 1))
+
+    def _mark_whole(self) -> None:
+        """Names that a rename leads to, and files that were cut to nothing while they held something."""
+        updates = self._timeline.updates
+        for update in range(len(updates)):
+            if updates.kind[update] == UpdateKind.CUT and updates.start[update] == 0:
+                for place in self._places[updates.obj[update]]:
+                    self._histories[place].whole = True
+            elif updates.kind[update] == UpdateKind.ENTRY and self._is_rename(updates.event[update]):
+                first = updates.start[update]
+                for effect in range(first, first + updates.length[update]):
+                    if updates.effect_value[effect] >= 0:
+                        place = (updates.effect_folder[effect], updates.names[updates.effect_name[effect]])
+                        self._histories[place].whole = True
+        for place in [place for place, history in self._histories.items() if not history.versions]:
+            del self._histories[place]
+
+    def _is_rename(self, event: int) -> bool:
+        return int(self._timeline.trace.events["kind"][event]) == Kind.RENAME
+
+
+def _version(image: StateImage, obj: int | None) -> int:
+    if obj is None or image.kind(obj) is not ObjectKind.FILE:
+        return ABSENT
+    size = image.size(obj)
+    return xxh3_128_intdigest(image.read(obj, 0, size), seed=1) or 1

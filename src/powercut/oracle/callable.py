@@ -1,0 +1,87 @@
+"""A Python function as an oracle, called in the worker itself: no process is started for a state.
+
+The function gets the data folder's path and, if it needs a second argument or has one named ``acked``, what the
+program had printed before the power cut. Returning None or True is a pass; False or an exception is not. A function
+that ends or crashes the process, or does not return in time, is judged by the executor, which then starts another
+worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import os
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from powercut import _engine
+from powercut.oracle.verdict import Outcome, Verdict
+from powercut.run.jobs import Place
+
+_KEPT = 8192  # characters of the output that are kept
+
+
+class CallableOracle:
+    """Judges an image by calling a function.
+
+    Attributes:
+        slack: seconds on top of the time-out until the executor ends the worker.
+    """
+
+    slack = 0.5
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._wants_acked = _takes_two(function)
+
+    def open(self, place: Place) -> None:
+        """Nothing to get ready."""
+
+    def judge(self, folder: Path, acked: bytes, tick: Callable[[], object] | None = None) -> Verdict:
+        """Call the function in the folder; what it returns is the verdict."""
+        printed = io.StringIO()
+        start = time.monotonic()
+        try:
+            os.chdir(folder)
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+                answer = self._function(folder, acked) if self._wants_acked else self._function(folder)
+            outcome, reason = _read(answer)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit, too: the function said no, in its way
+            outcome, reason = _read_exception(error)
+        seconds = time.monotonic() - start
+        _engine.reap_strays()
+        return Verdict(outcome, 0, (printed.getvalue() + reason)[-_KEPT:], seconds)
+
+
+def _read(answer: object) -> tuple[Outcome, str]:
+    if type(answer).__name__ == "bool_":  # numpy's
+        answer = bool(answer)
+    if answer is None or answer is True:
+        return Outcome.PASS, ""
+    if answer is False:
+        return Outcome.FAIL, "the check returned False"
+    # Numbers and strings could mean either: what cannot be told is not a pass.
+    return Outcome.ERROR, f"the check returned {answer!r}; it must return None or True to pass, False to fail"
+
+
+def _read_exception(error: BaseException) -> tuple[Outcome, str]:
+    if isinstance(error, SystemExit) and error.code in (0, None):
+        return Outcome.PASS, ""
+    return Outcome.FAIL, "".join(traceback.format_exception(error))
+
+
+def _takes_two(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    required = [
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+    ]
+    return len(required) >= 2 or any(p.name == "acked" for p in parameters)

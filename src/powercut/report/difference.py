@@ -1,0 +1,67 @@
+"""How a failing image differs from the folder that the program would have left without the crash."""
+
+from __future__ import annotations
+
+from powercut.findings.finding import Finding, SavedState
+from powercut.image.image import ObjectKind
+from powercut.image.view import StateImage
+from powercut.model.filesystem import FILE_SYSTEMS, BLOCK
+from powercut.report.text import printable
+from powercut.states.state import Base, State
+from powercut.states.timeline import Timeline
+from powercut.trace.reader import Trace
+
+_SHOWN = 48  # bytes of content shown
+
+
+def timeline_of(trace: Trace, saved: SavedState) -> Timeline:
+    """The timeline in which a saved state was found."""
+    row = FILE_SYSTEMS[saved.model]
+    return Timeline(trace, row.torn(saved.piece) if saved.piece < min(row.piece, BLOCK) else row)
+
+
+def image_difference(trace: Trace, finding: Finding) -> str:
+    """Every file of the image that is not as it stood, unlost, at the moment of the crash."""
+    timeline = timeline_of(trace, finding.state)
+    state = finding.state.state()
+    crashed = timeline.image(state)
+    whole = timeline.image(State(state.point, Base.ISSUED, frozenset()))
+    names = {**_files(whole), **_files(crashed)}
+    lines = ["  the image, against the folder at the moment of the crash:"]
+    for path in sorted(names):
+        before, after = _content(whole, _files(whole).get(path)), _content(crashed, _files(crashed).get(path))
+        if before != after:
+            lines.append(f"    {printable(path.decode('utf-8', 'replace'))}: {_show(after)}, instead of {_show(before)}")
+    if len(lines) == 1:
+        lines.append("    no difference: everything had survived")
+    return "\n".join(lines)
+
+
+def _files(image: StateImage) -> dict[bytes, int]:
+    found: dict[bytes, int] = {}
+    waiting = [(0, b"")]
+    while waiting:
+        folder, prefix = waiting.pop()
+        for name, obj in image.entries(folder).items():
+            found[prefix + name] = obj
+            if image.kind(obj) is ObjectKind.FOLDER:
+                waiting.append((obj, prefix + name + b"/"))
+    return found
+
+
+def _content(image: StateImage, obj: int | None) -> bytes | None:
+    if obj is None:
+        return None
+    kind = image.kind(obj)
+    if kind is ObjectKind.FILE:
+        return image.read(obj, 0, image.size(obj))
+    return b"folder" if kind is ObjectKind.FOLDER else image.target(obj)
+
+
+def _show(content: bytes | None) -> str:
+    if content is None:
+        return "not there"
+    if not content:
+        return "empty"
+    shown = repr(content[:_SHOWN])[1:]
+    return f"{len(content)} bytes {shown}{'...' if len(content) > _SHOWN else ''}"

@@ -1,0 +1,49 @@
+"""What the engine tells its subscribers: terminal, JSON and all other reports are made of these events alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from powercut.findings.finding import Finding
+
+
+@dataclass(slots=True)
+class Counts:
+    """How far the search is."""
+
+    tested: int = 0  # states the oracle judged
+    equal: int = 0  # states whose image had been judged already
+    total: int | None = None  # all states of all crash points; None where they are too many to count
+    failed: int = 0  # judged states that did not pass
+    exhausted: bool = False  # every state of every crash point was tested or equal to a tested one
+    by_strategy: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line for the user: what is being done, or what was chosen and why."""
+
+    text: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The search went on."""
+
+    counts: Counts
+    findings: int
+    seconds: float
+    left: float | None  # seconds until the budget ends
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A new finding."""
+
+    finding: Finding
+
+
+Event = Said | Progress | Found
+Subscriber = Callable[[Event], None]

@@ -1,0 +1,51 @@
+"""A trace as a listing: one line for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from powercut.findings.places import Places
+from powercut.report.text import printable
+from powercut.trace.layout import Channel, Flag, Kind
+from powercut.trace.reader import Trace
+
+_SHOWN = 40  # bytes of data shown
+_WITH_DATA = (Kind.WRITE, Kind.OUTPUT, Kind.SYMLINK, Kind.NOTE, Kind.SETXATTR, Kind.SNAP_SYMLINK)
+
+
+def list_trace(trace: Trace) -> Iterator[str]:
+    """The events of a trace in words."""
+    places = Places(trace)
+    for key in ("command", "dir", "tracer", "exit"):
+        value = trace.meta.get(key, b"").replace(b"\0", b" ").decode("utf-8", "replace")
+        yield f"{key}: {printable(value)}"
+    names: dict[int, str] = {}
+    for index, event in enumerate(trace.events):
+        yield _line(trace, places, names, index, event)
+    if trace.truncated:
+        yield "the trace was cut short here"
+
+
+def _line(trace: Trace, places: Places, names: dict[int, str], index: int, event: Any) -> str:
+    kind, inode = int(event["kind"]), int(event["inode"])
+    name = Kind(kind).name.lower() if kind in Kind.__members__.values() else f"kind-{kind}"
+    words = [f"{index:>7} {int(event['pid']):>7} {name:<12}"]
+    paths = [trace.string(int(event[field])).decode("utf-8", "replace") for field in ("path", "path2") if event[field]]
+    if inode and paths:
+        names[inode] = paths[-1]
+    words.append(" -> ".join(paths) if paths else names.get(inode, f"inode {inode}" if inode else ""))
+    if kind in (Kind.WRITE, Kind.SNAP_DATA, Kind.FALLOCATE, Kind.MSYNC, Kind.MMAP, Kind.SYNC_RANGE):
+        words.append(f"{int(event['length'])} bytes at {int(event['offset'])}")
+    if kind in (Kind.TRUNCATE, Kind.SNAP_FILE):
+        words.append(f"to {int(event['length'])} bytes")
+    if kind == Kind.OUTPUT:
+        words.append(Channel(int(event["extra"])).name.lower())
+    if kind in _WITH_DATA:
+        words.append(repr(trace.blob(int(event["data"]), min(int(event["length"]), _SHOWN)))[1:])
+    if event["flags"]:
+        words.append(str(Flag(int(event["flags"]))).replace("Flag.", "").lower())
+    frame = places.location(index, "", "")
+    if frame.file:
+        words.append(f"[{frame}]")
+    return printable(" ".join(word for word in words if word))

@@ -1,0 +1,99 @@
+"""Findings as text for people."""
+
+from __future__ import annotations
+
+import linecache
+import textwrap
+from pathlib import Path
+
+from powercut.findings.finding import Finding, Location
+from powercut.oracle.verdict import Outcome, Verdict
+from powercut.run.store import SavedRun
+
+_WIDTH = 110
+_TITLES = {
+    "atomicity": "not atomic",
+    "ordering": "wrong order",
+    "unpersisted": "never synced",
+    "durability": "acknowledged but lost",
+    "recovery": "recovery fails",
+}
+_OUTPUT_LINES = 8  # of what the check said
+
+
+def printable(text: str) -> str:
+    """Text without control characters: names and output come from outside."""
+    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+
+
+def summary(run: SavedRun, folder: Path) -> str:
+    """All findings of a run and how much was tested."""
+    parts = [explain(finding) for finding in run.findings]
+    states = run.states
+    count = len(run.findings)
+    found = f"{count} finding{'s' if count != 1 else ''}" if count else "nothing found"
+    of = f" of {states['total']}" if states.get("total") is not None else ""
+    all_tested = "; every state was covered" if states.get("exhausted") else ""
+    parts.append(
+        f"{found}: {states['tested']} states tested, {states['equivalent']} equal to a tested one{of}{all_tested}, "
+        f"{run.seconds:.1f} s, model {run.model}"
+    )
+    if run.interrupted:
+        parts.append("interrupted: what was found so far is saved")
+    parts.append(f"saved in {folder}")
+    return "\n\n".join(parts[:-1]) + "\n" + parts[-1]
+
+
+def explain(finding: Finding) -> str:
+    """One finding, with everything needed to understand and repeat it."""
+    lines = [f"{finding.id}  {_TITLES[finding.kind.value]} ({finding.kind.value})", *_wrap(finding.message, 2), ""]
+    for location in finding.locations:
+        lines.extend(_location(location))
+    lines.append("")
+    if finding.lost:
+        lines.append("  minimal state: everything up to the crash survived, except")
+        lines.extend(f"    - {printable(text)}" for text in finding.lost)
+    else:
+        lines.append("  minimal state: everything up to the crash survived; the program was cut off there")
+    if finding.output.strip():
+        lines.append("  the check said:")
+        said = printable(finding.output.strip()).splitlines()[-_OUTPUT_LINES:]
+        lines.extend(f"    | {line}" for line in said)
+    if finding.fix is not None:
+        mark = " (verified: the model then has no such state)" if finding.fix.verified else ""
+        lines.extend(_wrap(f"fix: {finding.fix.text}{mark}", 2))
+    lines.append(f"  reachable on: {', '.join(finding.models)}; {finding.occurrences} failing states")
+    lines.append(f"  replay: {finding.replay}")
+    return "\n".join(lines)
+
+
+def explain_verdict(verdict: Verdict) -> str:
+    """What the check said, in a line, and its output."""
+    how = {
+        Outcome.PASS: "the check passes on this image",
+        Outcome.FAIL: f"the check refuses this image (exit status {verdict.code})",
+        Outcome.CRASH: f"the check died of signal {verdict.code} on this image",
+        Outcome.HANG: "the check hung on this image",
+        Outcome.ERROR: "the check could not be run",
+    }[verdict.outcome]
+    said = printable(verdict.output.strip())
+    return f"{how}\n{textwrap.indent(said, '  | ')}" if said else how
+
+
+def _location(location: Location) -> list[str]:
+    role = {"lost": "lost", "survived": "survived", "acknowledged": "acknowledged"}.get(location.role, location.role)
+    place = printable(str(location))
+    function = f" in {printable(location.function)}" if location.function and location.file else ""
+    lines = [f"  {role + ':':<14}{place}{function}"]
+    source = linecache.getline(location.file, location.line).strip() if location.file and location.line else ""
+    if source:
+        lines.append(f"  {'':<14}    {printable(source)}")
+    lines.append(f"  {'':<14}{printable(location.what)}")
+    return lines
+
+
+def _wrap(text: str, indent: int) -> list[str]:
+    space = " " * indent
+    return textwrap.wrap(
+        printable(text), _WIDTH, initial_indent=space, subsequent_indent=space, break_long_words=False
+    )

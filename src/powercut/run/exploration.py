@@ -1,0 +1,184 @@
+"""The search: takes states from the strategies, has their images judged once each, and has failures diagnosed.
+
+Before: timelines of one trace and an executor that judges states. After: every state taken from the queue was tested,
+or its image had been judged before; every failing one is explained by a finding. A budget of time or states, or
+Ctrl-C, stops it anywhere with what it has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from powercut.errors import EnvironmentFailure
+from powercut.findings.diagnose import Diagnosis
+from powercut.findings.finding import Finding
+from powercut.findings.places import Places
+from powercut.image.digest import Digester
+from powercut.oracle.verdict import Outcome, Verdict
+from powercut.report.events import Counts, Found, Progress, Subscriber
+from powercut.run.jobs import Executor, Job
+from powercut.states.state import State
+from powercut.states.strategies import count_states, queue
+from powercut.states.timeline import Timeline
+
+MOST_EQUAL_IN_A_ROW = 20_000  # a strategy that only repeats itself has nothing left to show
+PROGRESS_EVERY = 0.2  # seconds
+
+Owed = Callable[[Timeline, int], Hashable]  # what an oracle holds the program to at a point
+Key = tuple[int, Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When to stop."""
+
+    seconds: float | None = None
+    states: int | None = None
+
+
+class Exploration:
+    """One search over the states of one trace under one or more models."""
+
+    def __init__(
+        self,
+        timelines: Sequence[Timeline],
+        executor: Executor,
+        owed: Owed,
+        budget: Budget,
+        seed: int,
+        tell: Subscriber,
+    ) -> None:
+        self.counts = Counts()
+        self.interrupted = False
+        self._timelines = timelines
+        self._executor = executor
+        self._owed = owed
+        self._budget = budget
+        self._seed = seed
+        self._tell = tell
+        self._digesters = [Digester(timeline) for timeline in timelines]
+        self._verdicts: dict[Key, Verdict] = {}
+        self._waiting: dict[Key, list[tuple[int, State]]] = {}  # states whose image is being judged
+        self._running: dict[int, Key] = {}
+        self._failures: deque[tuple[int, State, Verdict]] = deque()
+        self._next_job = 0
+        self._started = self._last_progress = time.monotonic()
+        self._diagnosis = Diagnosis(timelines, Places(timelines[0].trace), self.judge)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found so far."""
+        return self._diagnosis.findings
+
+    def run(self) -> None:
+        """Search until everything is tested or the budget ends."""
+        try:
+            totals = [count_states(timeline) for timeline in self._timelines]
+            self.counts.total = sum(t for t in totals if t is not None) if None not in totals else None
+            finished = all([self._search(number) for number in range(len(self._timelines))])
+            self._settle()
+            self.counts.exhausted = finished and self.counts.total is not None
+        except KeyboardInterrupt:
+            self.interrupted = True
+        self._report_progress(force=True)
+
+    def _search(self, number: int) -> bool:
+        """One timeline; whether its queue came to an end."""
+        repeats = 0
+        for strategy, state in queue(self._timelines[number], self._seed):
+            if self._is_over():
+                return False
+            key = self._key(number, state, None)
+            if self._take(number, state, key):
+                repeats = 0
+                self.counts.by_strategy[strategy] = self.counts.by_strategy.get(strategy, 0) + 1
+            else:
+                repeats += 1
+                if repeats > MOST_EQUAL_IN_A_ROW:
+                    break
+            while self._executor.capacity() <= 0:
+                self._pump(1.0)
+            self._diagnose()
+            self._report_progress()
+        return True
+
+    def _take(self, number: int, state: State, key: Key) -> bool:
+        """Send a state to be judged, unless its image was or is being judged."""
+        verdict = self._verdicts.get(key)
+        if verdict is not None or key in self._waiting:
+            self.counts.equal += 1
+            if verdict is None:
+                self._waiting[key].append((number, state))
+            elif not verdict.passed:
+                self._failures.append((number, state, verdict))
+            return False
+        self._waiting[key] = [(number, state)]
+        self._submit(number, state, key, None)
+        return True
+
+    def _submit(self, number: int, state: State, key: Key, owed: int | None) -> None:
+        self._running[self._next_job] = key
+        self._executor.submit([Job(self._next_job, number, state, owed)])
+        self._next_job += 1
+
+    def _key(self, number: int, state: State, owed: int | None) -> Key:
+        timeline = self._timelines[number]
+        point = state.point if owed is None else owed
+        return self._digesters[number].digest(state), self._owed(timeline, point)
+
+    def _pump(self, timeout: float | None) -> None:
+        """Take in what the workers have."""
+        for result in self._executor.results(timeout):
+            key = self._running.pop(result.id)
+            verdict = self._verdicts[key] = result.verdict
+            if verdict.outcome is Outcome.ERROR:
+                raise EnvironmentFailure("check-cannot-run", f"the check could not be run: {verdict.output.strip()}.")
+            self.counts.tested += 1
+            self.counts.failed += not verdict.passed
+            for number, state in self._waiting.pop(key, ()):
+                if not verdict.passed:
+                    self._failures.append((number, state, verdict))
+
+    def judge(self, number: int, questions: Sequence[tuple[State, int | None]]) -> list[Verdict]:
+        """Judge some states now, from memory where that is known."""
+        keys = [self._key(number, state, owed) for state, owed in questions]
+        for key, (state, owed) in zip(keys, questions, strict=True):
+            if key not in self._verdicts and key not in self._waiting:
+                self._waiting[key] = []
+                self._submit(number, state, key, owed)
+        while any(key not in self._verdicts for key in keys):
+            self._pump(1.0)
+            self._report_progress()
+        return [self._verdicts[key] for key in keys]
+
+    def _diagnose(self) -> None:
+        while self._failures:
+            found = self._diagnosis.explain(*self._failures.popleft())
+            if found is not None:
+                self._tell(Found(found))
+
+    def _settle(self) -> None:
+        """Wait for what is still being judged."""
+        while self._running or self._failures:
+            if self._running:
+                self._pump(1.0)
+            self._diagnose()
+            self._report_progress()
+
+    def _is_over(self) -> bool:
+        over_time = self._budget.seconds is not None and self._elapsed() >= self._budget.seconds
+        taken = self.counts.tested + len(self._running)
+        return over_time or (self._budget.states is not None and taken >= self._budget.states)
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._started
+
+    def _report_progress(self, *, force: bool = False) -> None:
+        now = time.monotonic()
+        if force or now - self._last_progress >= PROGRESS_EVERY:
+            self._last_progress = now
+            left = None if self._budget.seconds is None else max(0.0, self._budget.seconds - self._elapsed())
+            self._tell(Progress(self.counts, len(self.findings), self._elapsed(), left))

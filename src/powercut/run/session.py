@@ -1,0 +1,244 @@
+"""A session: one run from recording to findings. The command line and the Python API both stand on this.
+
+Data goes one way: record, timelines, exploration, saved run. Every stage may end the run with a `PowercutError`.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from powercut import _engine
+from powercut.errors import EnvironmentFailure, ExitCode, UsageError
+from powercut.image.scratch import ScratchPolicy
+from powercut.model.filesystem import FileSystem, file_systems
+from powercut.oracle.builtin import BuiltinOracle
+from powercut.oracle.callable import CallableOracle
+from powercut.oracle.command import CommandOracle
+from powercut.record.recorder import RecordOptions, find_program, record_callable, record_command
+from powercut.report.events import Said, Subscriber
+from powercut.run.executor import LocalExecutor
+from powercut.run.exploration import Budget, Exploration
+from powercut.run.inline import InlineExecutor
+from powercut.run.jobs import Executor, Job
+from powercut.run.store import SavedRun, new_run_folder, save_run
+from powercut.settings import Settings, seconds
+from powercut.states.state import Base, State
+from powercut.states.timeline import Timeline
+from powercut.trace.reader import Trace
+
+Check = Callable[..., object]
+Workload = Sequence[str] | Callable[[], object]
+
+
+@dataclass(slots=True)
+class Session:
+    """What a run needs to know, and where it stands."""
+
+    settings: Settings
+    cwd: Path
+    tell: Subscriber
+    check: Check | None = None  # a Python function instead of settings.check
+    notes: list[str] = field(default_factory=list)
+
+    def say(self, text: str, *, warning: bool = False) -> None:
+        """Tell the user, and keep it with the run."""
+        if warning:
+            self.notes.append(text)
+        self.tell(Said(text, warning))
+
+    @property
+    def folder(self) -> Path:
+        """The data folder."""
+        return (self.cwd / (self.settings.dir or ".")).resolve()
+
+    @property
+    def output(self) -> Path:
+        """Where runs are saved."""
+        return self.cwd / self.settings.output
+
+    def test(self, workload: Workload) -> tuple[SavedRun, Path]:
+        """The main job: record, explore, judge, explain, save."""
+        run_folder = new_run_folder(self.output)
+        trace = self.record(workload, run_folder / "trace")
+        return self.explore(trace, run_folder)
+
+    def record(self, workload: Workload, output: Path) -> Trace:
+        """Record a workload."""
+        options = RecordOptions(
+            folder=self.folder,
+            cwd=self.cwd,
+            output=output,
+            namespaces=self._namespaces(),
+            scratch=Path(self.settings.scratch) if self.settings.scratch else None,
+            stacks=self.settings.stacks,
+            skip=(self.output,),
+        )
+        self.say(f"recording in a private copy of {self.folder}")
+        trace = record_callable(workload, options) if callable(workload) else record_command(workload, options)
+        for note in trace.notes():
+            self.say(note, warning=True)
+        return trace
+
+    def explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
+        """Search the states of a trace and save what was found."""
+        started = time.monotonic()
+        timelines = self.timelines(trace)
+        executor, owed = self._executor(timelines)
+        try:
+            self._check_final_state(executor, timelines[0])
+            budget = Budget(seconds(self.settings.budget), self.settings.max_states)
+            exploration = Exploration(timelines, executor, owed, budget, self.settings.seed, self.tell)
+            exploration.run()
+        finally:
+            executor.close()
+        run = self._saved(trace, timelines, exploration, time.monotonic() - started)
+        for finding in run.findings:
+            finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + self._output_option()
+        save_run(run_folder, run)
+        return run, run_folder
+
+    def timelines(self, trace: Trace) -> list[Timeline]:
+        """A timeline for each model."""
+        if trace.truncated:
+            self.say(f"the trace {trace.name} was cut short; what it holds is explored", warning=True)
+        timelines = [Timeline(trace, self._torn(row)) for row in file_systems(self.settings.fs)]
+        first = timelines[0]
+        if not len(first.updates):
+            raise EnvironmentFailure(
+                "nothing-written",
+                f"the workload changed nothing in {trace.folder}.",
+                "Is --dir the folder that it writes to?",
+            )
+        for note in first.notes:
+            self.say(note, warning=True)
+        mapped = [number for number, thing in enumerate(first.tree.things) if thing.mapped]
+        if mapped:
+            names = ", ".join(first.index.path_of(obj).decode("utf-8", "replace") for obj in mapped[:3])
+            self.say(f"stores through shared mappings are not covered yet: {names}", warning=True)
+        return timelines
+
+    def _torn(self, row: FileSystem) -> FileSystem:
+        return row.torn() if self.settings.tear else row
+
+    def _namespaces(self) -> bool:
+        if not self.settings.namespaces:
+            return False
+        possible, why = _engine.can_enter_view()
+        if not possible:
+            self.say(
+                f"private mount namespaces are not available ({why}): programs see a copy of the data folder at another "
+                "path, and paths in their arguments are substituted",
+                warning=True,
+            )
+        return possible
+
+    def _executor(self, timelines: Sequence[Timeline]) -> tuple[Executor, Callable[[Timeline, int], Hashable]]:
+        if self.check is None and self.settings.check is None:
+            oracle = BuiltinOracle(timelines[0])
+            return InlineExecutor(timelines, oracle), oracle.owed
+        folder = Path(timelines[0].trace.folder)
+        judge = CallableOracle(self.check) if self.check is not None else self._command_oracle()
+        namespaces = self._namespaces()
+        if namespaces and not folder.is_dir():
+            self.say(f"{folder} is not on this machine: the check sees the images at another path", warning=True)
+            namespaces = False
+        executor = LocalExecutor(
+            timelines,
+            judge,
+            folder,
+            self.settings.workers or os.cpu_count() or 1,
+            self.settings.timeout,
+            ScratchPolicy(Path(self.settings.scratch) if self.settings.scratch else None, _base_size(timelines[0])),
+            namespaces,
+        )
+        return executor, _printed
+
+    def _command_oracle(self) -> CommandOracle:
+        return CommandOracle(check_command(self.settings.check or "", self.cwd), self.settings.timeout)
+
+    def _check_final_state(self, executor: Executor, timeline: Timeline) -> None:
+        """A check that refuses the state after a clean end would refuse everything."""
+        executor.submit([Job(-1, 0, State(timeline.end, Base.ISSUED, frozenset()))])
+        results: list[object] = []
+        while not results:
+            results = list(executor.results(None))
+        verdict = results[0].verdict  # type: ignore[attr-defined]
+        if verdict.passed:
+            return
+        how = {"crash": f"died of signal {verdict.code}", "hang": f"did not end in {self.settings.timeout:g} s"}
+        said = f" It said:\n{verdict.output.strip()}" if verdict.output.strip() else ""
+        raise EnvironmentFailure(
+            "check-fails-on-final-state",
+            f"the check {how.get(verdict.outcome.value, f'failed (status {verdict.code})')} on the folder as the workload "
+            "left it, without any crash.",
+            f"It must pass there before crash states mean anything.{said}",
+        )
+
+    def _saved(self, trace: Trace, timelines: Sequence[Timeline], exploration: Exploration, elapsed: float) -> SavedRun:
+        counts = exploration.counts
+        return SavedRun(
+            version=version("powercut"),
+            command=trace.command,
+            folder=trace.folder,
+            check=check_command(self.settings.check, self.cwd) if self.settings.check else None,
+            timeout=self.settings.timeout,
+            findings=exploration.findings,
+            states={
+                "tested": counts.tested,
+                "equivalent": counts.equal,
+                "total": counts.total,
+                "failed": counts.failed,
+                "exhausted": counts.exhausted,
+                "by_strategy": counts.by_strategy,
+            },
+            model=",".join(timeline.row.name for timeline in timelines),
+            seconds=elapsed,
+            notes=self.notes,
+            interrupted=exploration.interrupted,
+        )
+
+    def _output_option(self) -> str:
+        return "" if self.settings.output == ".powercut" else f" --output {shlex.quote(self.settings.output)}"
+
+
+def exit_code(run: SavedRun) -> ExitCode:
+    """How a run ends for the shell."""
+    if run.findings:
+        return ExitCode.FINDINGS
+    return ExitCode.NOTHING_FOUND if run.states["tested"] else ExitCode.NOTHING_COVERED
+
+
+def check_command(text: str, cwd: Path) -> list[str]:
+    """The check as an argument list, its program found now: checks run in another folder."""
+    try:
+        argv = shlex.split(text)
+    except ValueError as error:
+        raise UsageError("bad-check", f"the check {text!r} cannot be split into words: {error}.") from error
+    if not argv:
+        raise UsageError("bad-check", "the check is empty.", "Give a command that exits with 0 if all is well.")
+    program = find_program(argv[0], cwd)
+    if os.sep in program and not os.path.isabs(program):
+        program = str(cwd / program)
+    rest = [str(cwd / word) if _is_file_here(word, cwd) else word for word in argv[1:]]
+    return [program, *rest]
+
+
+def _is_file_here(word: str, cwd: Path) -> bool:
+    """Relative paths in the check mean files where powercut was started, not in the crashed folder."""
+    return not word.startswith(("-", "/")) and (cwd / word).is_file()
+
+
+def _printed(timeline: Timeline, point: int) -> int:
+    """How many of the program's prints had reached the outside."""
+    return bisect_right(timeline.prints, point)
+
+
+def _base_size(timeline: Timeline) -> int:
+    return sum(length for thing in timeline.tree.things for _, length, _ in thing.base_data)

@@ -1,0 +1,156 @@
+"""A worker: one process that owns one image, moves it from state to state and has the oracle judge each.
+
+Before: forked from the engine, with all timelines in memory. It sets up its view of the file system, says so, and
+then answers batches of jobs until the engine's end of the socket closes. It ends by ``_exit`` only, and takes its view,
+and with it all it built in memory, along.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from powercut import _engine
+from powercut.errors import PowercutError
+from powercut.image.folder import ImageFolder
+from powercut.image.scratch import Scratch
+from powercut.oracle.verdict import Outcome, Verdict
+from powercut.run.channel import Inbox, Message, Phase, Slot, frame, pack_verdict, unpack_job
+from powercut.run.jobs import Job, Oracle, Place, Timeline
+
+_FLUSH_SECONDS = 0.02  # results wait this long for company
+_TMPFS = "mode=0755,nr_inodes=0,size=90%"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What all workers of a run share."""
+
+    timelines: Sequence[Timeline]
+    oracle: Oracle
+    data_dir: Path
+    scratch: Scratch
+    namespaces: bool
+
+
+def run_worker(setup: Setup, number: int, sock: socket.socket, slot: Slot, parent: int) -> NoReturn:
+    """The whole life of a worker process."""
+    status = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides when to stop
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        gc.freeze()  # the timelines stay shared with the engine
+        _engine.adopt_orphans()
+        _engine.die_with_parent(parent)
+        try:
+            worker = Worker(setup, number, sock, slot)
+            sock.sendall(frame(Message.READY, None))
+            worker.work()
+        except PowercutError as error:
+            sock.sendall(frame(Message.FAILED, (error.slug, error.message, error.hint)))
+        except OSError as error:
+            sock.sendall(frame(Message.FAILED, ("worker-failed", f"A worker cannot run: {error}.", "")))
+        status = 0
+    except (BrokenPipeError, ConnectionResetError):
+        status = 0  # the engine is gone
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+class Worker:
+    """One image and the loop over jobs."""
+
+    def __init__(self, setup: Setup, number: int, sock: socket.socket, slot: Slot) -> None:
+        self._setup = setup
+        self._socket = sock
+        self._slot = slot
+        self._inbox = Inbox(sock)
+        self._folder: ImageFolder | None = None
+        self._timeline = -1
+        self._point = -1
+        self._acked = b""
+        self._results: list[tuple[int, str, int, str, float]] = []
+        self._flushed = time.monotonic()
+        self._place = self._make_place(number)
+        setup.oracle.open(self._place)
+
+    def work(self) -> None:
+        """Answer jobs until there are no more."""
+        while messages := self._inbox.receive():
+            for _, batch in messages:
+                for packed in batch:
+                    self._answer(unpack_job(packed))
+            self._flush()
+            self._slot.write(Phase.IDLE)
+
+    def _make_place(self, number: int) -> Place:
+        """Make the folders; with namespaces, in memory of our own and shown where the data folder is."""
+        setup = self._setup
+        os.chdir("/")
+        scratch = setup.scratch.path
+        if setup.namespaces:
+            _engine.enter_view(scratch, scratch)
+            if setup.scratch.private_memory:
+                _engine.mount_tmpfs(scratch, _TMPFS)
+        home = scratch / str(number)
+        home.mkdir(exist_ok=True)  # a worker that died may have left one
+        self._root = home / (setup.data_dir.name or "root")
+        self._store = home / ".store"
+        own = home / ".oracle"
+        for folder in (self._root, self._store, own):
+            folder.mkdir(exist_ok=True)
+        if setup.namespaces:
+            _engine.bind_mount(self._root, setup.data_dir)
+            return Place(setup.data_dir, setup.data_dir, own)
+        return Place(self._root, setup.data_dir, own)
+
+    def _answer(self, job: Job) -> None:
+        self._slot.write(Phase.BUILDING, job.id)
+        try:
+            folder = self._image_folder(job.timeline)
+            folder.move_to(job.state)
+            acked = self._acked_at(job)
+        except PowercutError:
+            self._flush()
+            raise
+        except Exception:
+            verdict = Verdict(Outcome.ERROR, 0, f"cannot build the image\n{traceback.format_exc()}")
+        else:
+            self._slot.write(Phase.JUDGING, job.id)
+            verdict = self._setup.oracle.judge(self._place.folder, acked, folder.collect)
+        self._results.append(pack_verdict(job.id, verdict))
+        if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+            self._flush()
+
+    def _image_folder(self, timeline: int) -> ImageFolder:
+        """The image; another timeline numbers its objects differently, so it starts from nothing."""
+        if self._folder is None or timeline != self._timeline:
+            if self._folder is not None:
+                self._folder.close()
+            self._folder = ImageFolder(self._root, self._store, self._setup.timelines[timeline])
+            self._timeline = timeline
+            self._point = -1
+        return self._folder
+
+    def _acked_at(self, job: Job) -> bytes:
+        point = job.state.point if job.owed is None else job.owed
+        if point != self._point:
+            self._acked = self._setup.timelines[job.timeline].acked(point)
+            self._point = point
+        return self._acked
+
+    def _flush(self) -> None:
+        if self._results:
+            self._socket.sendall(frame(Message.RESULTS, self._results))
+            self._results = []
+        self._flushed = time.monotonic()

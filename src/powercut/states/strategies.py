@@ -1,0 +1,146 @@
+"""Which states are worth testing next: a queue from likely to exhaustive.
+
+Each strategy is a generator of states of one timeline; `queue` runs them one after the other, the cheap and telling
+ones first, so that a budget may stop it anywhere. Within a strategy, updates from call stacks that were not seen yet
+go first, because most mistakes are made at every execution of a line.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from itertools import combinations, groupby
+
+from powercut.states.lattice import Lattice
+from powercut.states.state import Base, State
+from powercut.states.timeline import Timeline
+
+EXHAUSTIVE_LIMIT = 1 << 16  # points with more states than this are sampled instead of enumerated
+FIRST_OCCURRENCES = 2  # how often a call stack counts as new
+PAIR_LIMIT = 40  # points with more pending updates than this get no pairs
+COUNT_STEPS = 20_000
+
+Strategy = Callable[[Timeline, random.Random], Iterator[State]]
+
+
+def only_guaranteed(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """The disk wrote nothing it did not have to."""
+    for point in timeline.points:
+        yield State(point, Base.GUARANTEED, frozenset())
+
+
+def prefixes(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """The program was killed between two calls and nothing was lost, new call stacks first."""
+    events = sorted(set(timeline.event.tolist()) | {index for index, _ in timeline.outputs})
+    stacks = timeline.trace.events["stack"]
+    new, known = _split_by_novelty(events, lambda e: int(stacks[e]))
+    for event in [*new, *known]:
+        yield State(2 * event, Base.ISSUED, frozenset())
+    yield State(timeline.end, Base.ISSUED, frozenset())
+
+
+def one_missing(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """Everything survived but one update, and what cannot be without it."""
+    for point, update in _pending_by_novelty(timeline):
+        yield timeline.without([update], point)
+
+
+def one_early(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """Nothing survived beyond the guaranteed but one update, and what it cannot be without."""
+    for point, update in _pending_by_novelty(timeline):
+        yield timeline.with_only([update], point)
+
+
+def torn(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """One call survived in part: its first pieces, or its last."""
+    for point in timeline.points:
+        for _, group in groupby(timeline.pending(point), key=lambda u: timeline.updates.event[u]):
+            pieces = list(group)
+            for cut in range(1, len(pieces)):
+                yield timeline.without(pieces[cut:], point)
+                yield timeline.without(pieces[:cut], point)
+                yield timeline.with_only(pieces[:cut], point)
+
+
+def pairs(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """Two updates missing, or two early."""
+    for point in timeline.points:
+        pending = timeline.pending(point)
+        if len(pending) <= PAIR_LIMIT:
+            for pair in combinations(pending, 2):
+                yield timeline.without(pair, point)
+                yield timeline.with_only(pair, point)
+
+
+def exhaustive(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """Every state of every point that has few enough of them."""
+    for point in timeline.points:
+        lattice = Lattice(timeline, point)
+        count = lattice.count(COUNT_STEPS)
+        if count is not None and count <= EXHAUSTIVE_LIMIT:
+            yield from lattice.states()
+
+
+def samples(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """Random states of the points that are too large to enumerate; without end."""
+    large = []
+    for point in timeline.points:
+        count = Lattice(timeline, point).count(COUNT_STEPS)
+        if count is None or count > EXHAUSTIVE_LIMIT:
+            large.append(point)
+    while large:
+        point = rng.choice(large)
+        pending = timeline.pending(point)
+        some = rng.sample(pending, rng.randint(1, min(len(pending), 8)))
+        yield timeline.without(some, point) if rng.random() < 0.5 else timeline.with_only(some, point)
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "only-guaranteed": only_guaranteed,
+    "prefixes": prefixes,
+    "one-missing": one_missing,
+    "one-early": one_early,
+    "torn": torn,
+    "pairs": pairs,
+    "exhaustive": exhaustive,
+    "samples": samples,
+}
+
+
+def queue(timeline: Timeline, seed: int) -> Iterator[tuple[str, State]]:
+    """All strategies in their order."""
+    for name, strategy in STRATEGIES.items():
+        for state in strategy(timeline, random.Random(seed)):
+            yield name, state
+
+
+def count_states(timeline: Timeline) -> int | None:
+    """How many states all points have together; None where that is out of reach."""
+    total = 0
+    for point in timeline.points:
+        count = Lattice(timeline, point).count(COUNT_STEPS)
+        if count is None:
+            return None
+        total += count
+    return total
+
+
+def _split_by_novelty(items: list[int], key: Callable[[int], int]) -> tuple[list[int], list[int]]:
+    """Items whose key has been seen rarely, and the rest; both in order."""
+    seen: dict[int, int] = {}
+    new, known = [], []
+    for item in items:
+        times = seen[key(item)] = seen.get(key(item), 0) + 1
+        (new if times <= FIRST_OCCURRENCES else known).append(item)
+    return new, known
+
+
+def _pending_by_novelty(timeline: Timeline) -> Iterator[tuple[int, int]]:
+    """(point, update) for every pending update of every point, new call stacks first."""
+    stacks = timeline.trace.events["stack"]
+    new = set(_split_by_novelty(list(range(len(timeline.updates))), lambda u: int(stacks[timeline.event[u]]))[0])
+    for novel in (True, False):
+        for point in timeline.points:
+            for update in timeline.pending(point):
+                if (update in new) is novel:
+                    yield point, update

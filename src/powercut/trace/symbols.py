@@ -1,0 +1,365 @@
+"""Turns recorded stacks into frames with functions, files and lines.
+
+The tracer stores only addresses. Names are looked up once per distinct address, in batches per file, when a report
+needs them: most recorded stacks are never shown.
+"""
+
+from __future__ import annotations
+
+import bisect
+import posixpath
+import re
+import shutil
+import struct
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection, SymbolTableSection
+
+from powercut.trace.pycode import parse_pycode
+
+_FRAME = struct.Struct("<IIQ")
+_NATIVE = 1
+_PYTHON = 2
+
+_ADDR2LINE_SECONDS = 120
+"""A debug build of a browser takes a minute; beyond that a report without lines is better than none."""
+
+_MARK = re.compile(r"0x[0-9a-f]{16}")
+_DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
+_LINE_SECTIONS = (".debug_line", ".zdebug_line", ".symtab", ".gnu_debuglink")
+_SIZELESS_REACH = 4096
+"""Assembler symbols have no size; one is believed to cover at most this much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One level of a call stack, as a person reads it."""
+
+    function: str
+    file: str | None
+    line: int | None
+    module: str | None
+    python: bool = False
+
+
+class _Symbols:
+    """The symbol tables of one file, for addresses that have no line information.
+
+    A symbol counts only if it covers the address: in a stripped library the nearest exported name is most often that
+    of another function, and a wrong name is worse than none.
+    """
+
+    def __init__(self, elf: ELFFile) -> None:
+        found: dict[int, tuple[int, str]] = {}
+        for section in elf.iter_sections():
+            if not isinstance(section, SymbolTableSection):
+                continue
+            for symbol in section.iter_symbols():
+                entry = symbol.entry
+                if entry["st_info"]["type"] not in ("STT_FUNC", "STT_NOTYPE", "STT_GNU_IFUNC", "STT_LOOS"):
+                    continue
+                if entry["st_shndx"] == "SHN_UNDEF" or not symbol.name:
+                    continue
+                known = found.get(entry["st_value"])
+                if known is None or entry["st_size"] > known[0]:
+                    found[entry["st_value"]] = (entry["st_size"], symbol.name)
+        self._starts = sorted(found)
+        self._found = found
+
+    def name(self, address: int) -> str | None:
+        at = bisect.bisect_right(self._starts, address) - 1
+        if at < 0:
+            return None
+        start = self._starts[at]
+        size, name = self._found[start]
+        return name if address - start < (size or _SIZELESS_REACH) else None
+
+
+@dataclass(slots=True)
+class _Module:
+    """What can be said of one file: read once, then the file is closed."""
+
+    readable: bool = False
+    lines: bool = False
+    build_id: str = ""
+    symbols: _Symbols | None = None
+
+
+def _build_id(elf: ELFFile) -> str:
+    for section in elf.iter_sections():
+        if isinstance(section, NoteSection):
+            for note in section.iter_notes():
+                if note["n_type"] == "NT_GNU_BUILD_ID":
+                    return str(note["n_desc"])
+    return ""
+
+
+def _separate_debug_file(build_id: str) -> bool:
+    """Distributions ship line information in a file of its own that addr2line finds by itself."""
+    return bool(build_id) and Path(f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug").exists()
+
+
+def _open_module(path: str) -> _Module:
+    try:
+        with open(path, "rb") as stream:
+            elf = ELFFile(stream)
+            build_id = _build_id(elf)
+            lines = any(elf.get_section_by_name(name) is not None for name in _LINE_SECTIONS)
+            return _Module(True, lines or _separate_debug_file(build_id), build_id, _Symbols(elf))
+    except (OSError, ELFError, ValueError, KeyError, struct.error, AttributeError):
+        return _Module()  # gone, replaced by something else, or malformed: pyelftools raises all of these
+
+
+def _split_location(text: str) -> tuple[str | None, int | None]:
+    """``file:line`` of addr2line; the parts it does not know are ``??`` or ``?`` or ``0``."""
+    path, _, number = _DISCRIMINATOR.sub("", text).rpartition(":")
+    if not number.isdigit() or int(number) == 0 or path.startswith("??") or not path:
+        return None, None
+    return posixpath.normpath(path), int(number)
+
+
+def _run_addr2line(tool: str, path: str, addresses: Sequence[int]) -> str:
+    command = [tool, "-a", "-f", "-i", "-C", "-e", path]
+    text = "".join(f"{address:#x}\n" for address in addresses)
+    try:
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, errors="replace", timeout=_ADDR2LINE_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
+
+
+def _groups(output: str) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+    """Each address of addr2line's answer with its pairs of function and location, innermost inlined one first."""
+    address: int | None = None
+    pairs: list[tuple[str, str]] = []
+    lines = iter(output.splitlines())
+    for line in lines:
+        if _MARK.fullmatch(line):
+            if address is not None:
+                yield address, pairs
+            address, pairs = int(line, 16), []
+        else:
+            pairs.append((line, next(lines, "??:0")))
+    if address is not None:
+        yield address, pairs
+
+
+@dataclass(slots=True)
+class Symbolizer:
+    """Names addresses of files. Keeps every answer: the same few call sites come again and again."""
+
+    addr2line: str | None = field(default_factory=lambda: shutil.which("addr2line"))
+    _modules: dict[str, _Module] = field(default_factory=dict)
+    _known: dict[tuple[str, int], tuple[Frame, ...]] = field(default_factory=dict)
+    _expected: dict[str, str] = field(default_factory=dict)
+
+    def expect_build_id(self, path: str, build_id: str) -> None:
+        """Says which build the recorded program had mapped. Another one at the same path would give wrong lines."""
+        if build_id:
+            self._expected[path] = build_id
+
+    def resolve(self, requests: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[Frame, ...]]:
+        """Frames for each (path, file address), inlined functions first; never empty."""
+        wanted = list(requests)
+        missing: defaultdict[str, set[int]] = defaultdict(set)
+        for path, address in wanted:
+            if (path, address) not in self._known:
+                missing[path].add(address)
+        for path, addresses in missing.items():
+            self._resolve_module(path, sorted(addresses))
+        return {request: self._known[request] for request in wanted}
+
+    def _module(self, path: str) -> _Module:
+        module = self._modules.get(path)
+        if module is None:
+            module = _open_module(path)
+            expected = self._expected.get(path)
+            if expected and module.build_id != expected:
+                module = _Module()
+            self._modules[path] = module
+        return module
+
+    def _resolve_module(self, path: str, addresses: Sequence[int]) -> None:
+        module = self._module(path)
+        if module.readable and module.lines and self.addr2line:
+            for address, pairs in _groups(_run_addr2line(self.addr2line, path, addresses)):
+                frames = self._frames(path, module, address, pairs)
+                if frames:
+                    self._known[path, address] = frames
+        for address in addresses:
+            if (path, address) not in self._known:
+                self._known[path, address] = (self._by_symbol(path, module, address),)
+
+    def _frames(self, path: str, module: _Module, address: int, pairs: list[tuple[str, str]]) -> tuple[Frame, ...]:
+        """addr2line's answer; nothing if it knows no line, as its function is then only the nearest symbol."""
+        frames = []
+        for function, location in pairs:
+            file, line = _split_location(location)
+            if function == "??":
+                function = (module.symbols.name(address) if module.symbols else None) or _place(path, address)
+            frames.append(Frame(function, file, line, path))
+        if all(frame.line is None for frame in frames):
+            covered = module.symbols is not None and module.symbols.name(address) is not None
+            return tuple(frames) if covered else ()
+        return tuple(frames)
+
+    def _by_symbol(self, path: str, module: _Module, address: int) -> Frame:
+        name = module.symbols.name(address) if module.symbols else None
+        return Frame(name or _place(path, address), None, None, path)
+
+
+def _place(path: str, address: int) -> str:
+    return f"{posixpath.basename(path)}+{address:#x}"
+
+
+_STANDARD_LIBRARY = re.compile(r"/lib(64)?/python3(\.\d+)?/|/python3\d+\.zip/|/(site|dist)-packages/")
+_SYSTEM_LIBRARY = re.compile(r"(/usr)?/lib(32|64|x32)?/")
+_LIBRARY_SOURCE = re.compile(r"/usr/(local/)?(include|lib)/|/rustc/|.*/\.cargo/registry/|/usr/local/go/src/")
+"""Headers and generic code of others that the compiler put into the user's program."""
+
+_C_LIBRARY = re.compile(r"(libc|libpthread|libm|libdl|librt|ld)[-.].*")
+_C_FUNCTIONS = re.compile(
+    r"(_*(GI_)*_*(libc_)?)?"
+    r"(p?writev?(64)?(v2)?|pwrite|open(at)?(64)?(_nocancel)?|creat(64)?|close|fsync|fdatasync|sync(fs)?|rename(at2?)?"
+    r"|unlink(at)?|rmdir|mkdir(at)?|link(at)?|symlink(at)?|f?truncate(64)?|fallocate(64)?|posix_fallocate(64)?"
+    r"|sendfile(64)?|copy_file_range|msync|mmap(64)?|syscall|remove|fflush|fclose|fopen|fwrite|fputs|puts|v?f?d?printf"
+    r"|send(to|msg)?|_?IO_.*|new_do_write|start_thread|clone3?|libc_start.*|_start)"
+)
+
+
+def _library_frame(frame: Frame) -> bool:
+    """Is this the C library, as a file of its own or linked into a static program?"""
+    if frame.module and _C_LIBRARY.fullmatch(posixpath.basename(frame.module)):
+        return True
+    return frame.line is None and _C_FUNCTIONS.fullmatch(frame.function) is not None
+
+
+def _user_python_file(file: str | None) -> bool:
+    return file is not None and not file.startswith("<") and _STANDARD_LIBRARY.search(file) is None
+
+
+def user_frame(frames: Sequence[Frame]) -> Frame | None:
+    """The frame to blame: the innermost one that is the user's own code, as far as that can be told."""
+    python = [frame for frame in frames if frame.python]
+    if python:
+        return next((frame for frame in python if _user_python_file(frame.file)), python[0])
+    own = [frame for frame in frames if frame.line is not None and not _SYSTEM_LIBRARY.match(frame.module or "")]
+    written = [frame for frame in own if not _LIBRARY_SOURCE.match(frame.file or "")]
+    outside = [frame for frame in frames if not _library_frame(frame)]
+    return next(iter([*written, *own, *outside, *frames]), None)
+
+
+_INTERPRETER = re.compile(r"(libpython3(\.\d+)?[a-z]*\.so.*|python(3(\.\d+)?)?[a-z]*)")
+
+
+def _interpreter(module: str) -> bool:
+    return _INTERPRETER.fullmatch(posixpath.basename(module)) is not None
+
+
+Table = Mapping[int, Any] | Callable[[int], Any]
+"""A raw table of the trace: a mapping, or a function that raises KeyError for ids it does not know."""
+
+
+def _lookup(table: Table, key: int) -> Any:
+    try:
+        return table(key) if callable(table) else table[key]
+    except (KeyError, IndexError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Native:
+    module: str | None
+    address: int
+
+
+class StackResolver:
+    """Gives the frames of recorded stacks.
+
+    ``stack`` gives arrays of ``struct pc_frame`` (any buffer), ``module`` paths or whole PC_TABLE_MODULE entries
+    (path, NUL, build-id), ``pycode`` PC_TABLE_PYCODE entries.
+    """
+
+    def __init__(self, stack: Table, module: Table, pycode: Table, symbolizer: Symbolizer | None = None) -> None:
+        self._stacks = stack
+        self._modules = module
+        self._pycodes = pycode
+        self._symbolizer = symbolizer or Symbolizer()
+        self._paths: dict[int, str | None] = {}
+        self._done: dict[int, tuple[Frame, ...]] = {}
+
+    def prepare(self, stack_ids: Iterable[int]) -> None:
+        """Resolves many stacks at once: one run of addr2line for each file instead of one for each stack."""
+        parsed = {stack: self._parse(stack) for stack in set(stack_ids) if stack not in self._done}
+        wanted = {
+            (native.module, native.address)
+            for natives, _ in parsed.values()
+            for native in natives
+            if native.module is not None
+        }
+        names = self._symbolizer.resolve(wanted)
+        for stack, (natives, python) in parsed.items():
+            self._done[stack] = (*self._native_frames(natives, names), *python)
+
+    def frames(self, stack_id: int) -> tuple[Frame, ...]:
+        """Innermost first: native frames (without those of a Python interpreter), then Python frames."""
+        if stack_id not in self._done:
+            self.prepare([stack_id])
+        return self._done[stack_id]
+
+    @staticmethod
+    def _native_frames(
+        natives: Iterable[_Native], names: Mapping[tuple[str, int], tuple[Frame, ...]]
+    ) -> Iterator[Frame]:
+        for native in natives:
+            if native.module is None:
+                yield Frame(f"{native.address:#x}", None, None, None)
+            else:
+                yield from names[native.module, native.address]
+
+    def _parse(self, stack_id: int) -> tuple[list[_Native], list[Frame]]:
+        raw = _lookup(self._stacks, stack_id) if stack_id else None
+        data = b"" if raw is None else bytes(memoryview(raw))
+        natives: list[_Native] = []
+        python: list[Frame] = []
+        for kind, ref, address in _FRAME.iter_unpack(data[: len(data) // _FRAME.size * _FRAME.size]):
+            if kind == _NATIVE:
+                natives.append(_Native(self._path(ref), address))
+            elif kind == _PYTHON:
+                python.append(self._python_frame(ref, address))
+        return (self._before_interpreter(natives) if python else natives), python
+
+    @staticmethod
+    def _before_interpreter(natives: list[_Native]) -> list[_Native]:
+        """What an extension or the C library did; from the interpreter outwards the Python frames say it better."""
+        for index, native in enumerate(natives):
+            if native.module is not None and _interpreter(native.module):
+                return natives[:index]
+        return natives
+
+    def _path(self, ref: int) -> str | None:
+        if ref not in self._paths:
+            entry = _lookup(self._modules, ref) if ref else None
+            if isinstance(entry, str) or entry is None:
+                self._paths[ref] = entry
+            else:
+                path, _, build_id = bytes(entry).partition(b"\0")
+                self._paths[ref] = path.decode("utf-8", "surrogateescape")
+                self._symbolizer.expect_build_id(self._paths[ref] or "", build_id.decode("ascii", "replace"))
+        return self._paths[ref]
+
+    def _python_frame(self, ref: int, offset: int) -> Frame:
+        entry = _lookup(self._pycodes, ref) if ref else None
+        code = parse_pycode(bytes(entry)) if entry is not None else None
+        if code is None:
+            return Frame("?", None, None, None, python=True)
+        return Frame(code.qualname, code.filename, code.line_of(offset), None, python=True)

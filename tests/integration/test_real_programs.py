@@ -1,0 +1,84 @@
+"""Real programs: SQLite and LMDB keep their promises in their safe settings and are caught where they make none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
+
+from harness import CORPUS, Run, check_command, powercut_test
+
+REAL = CORPUS / "real"
+
+pytestmark = pytest.mark.slow
+
+
+def explore_sqlite(folder: Path, journal_mode: str, synchronous: str, *check: str) -> Run:
+    data = folder / "data"
+    data.mkdir()
+    workload = [sys.executable, str(REAL / "sqlite_rows.py"), str(data), journal_mode, synchronous]
+    subprocess.run([*workload, "0"], check=True)  # the database exists before the recorded run starts
+    return powercut_test(workload, check_command(REAL / "sqlite_check.py", *check), data)
+
+
+@pytest.mark.parametrize(("journal_mode", "synchronous"), [("DELETE", "EXTRA"), ("WAL", "FULL")])
+def test_sqlite_keeps_committed_rows(journal_mode: str, synchronous: str, tmp_path: Path) -> None:
+    run = explore_sqlite(tmp_path, journal_mode, synchronous)
+    assert (run.code, run.findings) == (0, ()), run.output
+
+
+@pytest.mark.parametrize(("journal_mode", "synchronous"), [("DELETE", "FULL"), ("WAL", "NORMAL")])
+def test_sqlite_loses_the_last_rows(journal_mode: str, synchronous: str, tmp_path: Path) -> None:
+    """FULL does not sync the directory after the journal's deletion; NORMAL does not sync the WAL at a commit."""
+    run = explore_sqlite(tmp_path, journal_mode, synchronous)
+    assert run.code == 1, run.output
+    assert {finding.kind for finding in run.findings} == {"durability"}, run.output
+
+
+@pytest.mark.parametrize(("journal_mode", "synchronous"), [("DELETE", "FULL"), ("WAL", "NORMAL")])
+def test_sqlite_is_never_corrupt(journal_mode: str, synchronous: str, tmp_path: Path) -> None:
+    run = explore_sqlite(tmp_path, journal_mode, synchronous, "integrity")
+    assert (run.code, run.findings) == (0, ()), run.output
+
+
+@pytest.mark.parametrize("journal_mode", ["DELETE", "WAL"])
+def test_sqlite_without_syncs_is_reported(journal_mode: str, tmp_path: Path) -> None:
+    run = explore_sqlite(tmp_path, journal_mode, "OFF")
+    assert run.code == 1, run.output
+    assert run.findings
+
+
+def explore_lmdb(folder: Path, sync: str) -> Run:
+    pytest.importorskip("lmdb")
+    data = folder / "data"
+    data.mkdir()
+    workload = [sys.executable, str(REAL / "lmdb_rows.py"), str(data), sync]
+    subprocess.run([*workload, "0"], check=True)  # the environment exists before the recorded run starts
+    return powercut_test(workload, check_command(REAL / "lmdb_check.py", site=True), data)
+
+
+def test_lmdb_keeps_committed_keys(tmp_path: Path) -> None:
+    run = explore_lmdb(tmp_path, "sync")
+    assert (run.code, run.findings) == (0, ()), run.output
+
+
+def test_lmdb_without_syncs_is_reported(tmp_path: Path) -> None:
+    run = explore_lmdb(tmp_path, "nosync")
+    assert run.code == 1, run.output
+    assert "durability" in {finding.kind for finding in run.findings}, run.output
+
+
+@pytest.mark.parametrize("settings", [[], ["core.fsync=all"]], ids=["default", "fsync-all"])
+def test_git_is_explored_to_the_end(settings: list[str], tmp_path: Path) -> None:
+    """By default git syncs neither loose objects nor refs: reported. With every sync switched on it may be silent."""
+    data = tmp_path / "data"
+    data.mkdir()
+    workload = [sys.executable, str(REAL / "git_commits.py"), str(data), *settings]
+    check = check_command(REAL / "git_check.py")
+    run = powercut_test(workload, check, data, options=["--budget", "30s"])
+    assert run.code == 1 or (run.code == 0 and settings), run.output
+    assert run.report["states"], run.output
