@@ -130,6 +130,8 @@ static void emit_import(struct pc_recorder *recorder, struct pc_thread *thread) 
         replaced.inode = to->status.st_ino;
         replaced.extra = to->status.st_nlink - 1;
         pc_emit(recorder, &replaced);
+        if (replaced.extra == 0)
+            pc_numset_remove(&recorder->inodes, replaced.inode);
     }
     pc_place_look(to);
     if (!to->exists || !S_ISREG(to->status.st_mode)) {

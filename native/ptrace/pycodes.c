@@ -99,7 +99,9 @@ static bool read_text(struct pc_memory *memory, const struct pc_pyoffsets *o, ui
     if (!pc_memory_read(memory, address + o->unicode_length, &points, 8) ||
         !pc_memory_read(memory, address + o->unicode_state, &state, 4) || points > MAX_TEXT)
         return false;
-    state >>= o->unicode_kind_bit;
+    /* `interned` stands before `kind`: two bits, or sixteen in some builds, which then never sets the bits
+     * between. */
+    state >>= (state & 0xffff) > 3 ? 2 : 16;
     unsigned width = state & 7;
     bool compact = state >> 3 & 1, ascii = state >> 4 & 1;
     if (!compact || (width != 1 && width != 2 && width != 4))

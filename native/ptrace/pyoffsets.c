@@ -27,7 +27,6 @@ static const struct pc_pyoffsets table[] = {
         .unicode_state = 32,
         .ascii_size = 48,
         .compact_size = 72,
-        .unicode_kind_bit = 2,
         .bytes_data = 32,
     },
     {
@@ -55,7 +54,6 @@ static const struct pc_pyoffsets table[] = {
         .unicode_state = 32,
         .ascii_size = 40,
         .compact_size = 56,
-        .unicode_kind_bit = 2,
         .bytes_data = 32,
     },
 };
@@ -121,7 +119,6 @@ static bool read_published(struct pc_memory *memory, uint64_t runtime, uint32_t 
     if (words[2] != 0 || !plausible(words, p))
         return false;
     out->version = version;
-    out->unicode_kind_bit = version == 0x030D ? 2 : 16;
     take_published(words, p, out);
     return true;
 }

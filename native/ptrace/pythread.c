@@ -112,8 +112,7 @@ bool pc_pythread_frame(struct pc_pyprocess *p, const struct pc_pycontext *contex
     struct pc_memory *memory = context->memory;
     struct pc_pythread *known = pc_pythread_known(p, context->tid);
     struct state state;
-    if (known && read_state(memory, &p->offsets, known->state, &state) &&
-        state.native_id == known->native_id && state.native_id == (uint64_t)context->tid)
+    if (known && read_state(memory, &p->offsets, known->state, &state) && state.native_id == known->native_id)
         return current_frame(memory, &p->offsets, &state, frame);
     struct search search = {.tid = context->tid, .rsp = context->rsp};
     search_threads(&search, p, memory);

@@ -12,6 +12,7 @@
 #define PROCESS_SLOTS 1024u
 #define USER_CS_64    0x33u
 #define FIRST_REACH   2048u
+#define MAPS_CAPTURES 1024u /* a library may be replaced by another at its place: seen after so many */
 
 struct process {
     struct process *next;
@@ -168,9 +169,11 @@ static void emit_native(struct pc_stacks *s) {
 
 uint32_t pc_stack_capture(struct pc_stacks *s, pid_t tgid, pid_t tid, const struct user_regs_struct *regs) {
     struct process *p = regs->cs == USER_CS_64 ? get(s, tgid) : 0;
-    if (!p || (!p->maps && !read_maps(s, p, tid)))
+    if (!p)
         return 0;
-    p->captures++;
+    bool due = ++p->captures % MAPS_CAPTURES == 0;
+    if ((due || !p->maps) && !read_maps(s, p, tid))
+        return 0;
     prefetch(s, p, tid, regs->rsp);
     unwind(s, p, tid, regs);
     adapt_reach(p, regs->rsp, s->native.top);

@@ -16,7 +16,7 @@ def spawn(
     tick: Callable[[], object] | None,
     /,
 ) -> tuple[str, int, float, bytes]:
-    """Run a program in a new session and kill all that is left of it; only for processes without other children.
+    """Run a program in a new process group and kill all that is left of it; only for processes without other children.
 
     Returns (kind, code, seconds, end of the output): kind is "exit" with the status, "signal" with its number,
     "timeout", or "error" with errno when it could not start. The output file is emptied. ``tick`` is called every

@@ -319,11 +319,12 @@ def test_outputs(data: Path) -> None:
 
 def test_stdout_and_stderr_in_one_file_are_told_by_number(data: Path) -> None:
     output = data.parent / "both.trace"
-    arguments = [tracer(), "--output", str(output), "--dir", str(data), "--", "sh", "-c", "echo out; echo err >&2"]
+    command = ["python3", "-Sc", "import os; os.write(1, b'out'); os.write(2, b'err')"]
+    arguments = [tracer(), "--output", str(output), "--dir", str(data), "--", *command]
     with open(data.parent / "both", "wb") as both:
         subprocess.run(arguments, stdout=both, stderr=both, check=True)
     run = Recording(0, Trace.open(output), data, "")
-    assert run.outputs == {Channel.STDOUT: b"out\n", Channel.STDERR: b"err\n"}
+    assert run.outputs == {Channel.STDOUT: b"out", Channel.STDERR: b"err"}
 
 
 def test_partial_write_and_bad_pointers(data: Path) -> None:

@@ -65,7 +65,7 @@ def tracer() -> str:
 def compile_c(folder: Path, body: str, *flags: str, language: str = "c") -> str:
     """Compile a program of this text; the path of the executable."""
     source = folder / f"program.{'cc' if language == 'c++' else 'c'}"
-    target = folder / f"program{''.join(flags)}"
+    target = folder / "program"
     source.write_text((PRELUDE if language == "c" else "") + body)
     compiler = "g++" if language == "c++" else "gcc"
     subprocess.run([compiler, "-O1", "-g", *flags, str(source), "-o", str(target), "-pthread"], check=True)

@@ -95,7 +95,11 @@ class Diagnosis:
                 fixed = cause.fixed[number] = Timeline(timeline.trace, timeline.row, cause.proposal.syncs)
             return not fixed.is_possible(state)
         lost = timeline.lost(state) or self._next_updates(timeline, state.point)
-        return any(_site(timeline, update) in cause.lost_sites for update in lost)
+        sites = {_site(timeline, update) for update in lost}
+        if sites & cause.lost_sites:
+            return True
+        # What must happen together must do so either way round.
+        return cause.partner_stack != 0 and any(stack == cause.partner_stack for stack, _ in sites)
 
     def _add_model(self, finding: Finding, number: int) -> None:
         name = self._timelines[number].row.name
@@ -201,12 +205,12 @@ class Diagnosis:
         )
         if survived_first or case.partner is None:
             return None, Fix(_ATOMIC_ADVICE, False)
-        found = propose(timeline, case.state, lost, case.partner)
+        found = propose(timeline, case.state, case.lost, case.partner)
         if found is None:
             return None, None
         proposal, verified = found
         place = self._places.location(case.partner, "", "")
-        return proposal, Fix(f"call {' and '.join(proposal.calls)} before {place}", verified)
+        return proposal, Fix(f"call {' and '.join(proposal.calls)} before {place.short}", verified)
 
     def _locations(self, case: _Case) -> list[Location]:
         timeline = self._timelines[case.timeline]
@@ -218,7 +222,7 @@ class Diagnosis:
         del locations[_MOST_NAMED:]
         if case.partner is not None:
             if any(index == case.partner for index, _ in timeline.outputs):
-                locations.append(self._places.of_output(case.partner))
+                locations.append(self._places.of_output(timeline, case.partner))
             else:
                 updates = [u for u in range(len(timeline.updates)) if timeline.updates.event[u] == case.partner]
                 locations.append(self._places.of_update(timeline, updates[-1], "survived"))
@@ -260,18 +264,26 @@ def _message(finding: Finding) -> str:
     """One sentence for people."""
     lost = next((loc for loc in finding.locations if loc.role == "lost"), None)
     other = next((loc for loc in finding.locations if loc.role != "lost"), None)
+    where_lost, where_other = (loc.short if loc is not None else "" for loc in (lost, other))
     verdict = {"crash": f"the check died of signal {finding.code}", "hang": "the check hung"}.get(
         finding.outcome, "the check fails"
     )
     if lost is None:
-        return f"After a power cut right after {other.what if other else 'the start'} ({other}), {verdict}."
+        after = f"{other.what} ({where_other})" if other else "the start"
+        return f"After a power cut right after {after}, {verdict}."
     if finding.kind is FindingKind.DURABILITY and other is not None:
-        return f"{other.what} was said ({other}) before {lost.what} ({lost}) was durable: it can be lost, {verdict}."
+        return (
+            f"{_capital(other.what)} was said ({where_other}) before {lost.what} ({where_lost}) was durable: "
+            f"a power cut can take it back, {verdict}."
+        )
     if other is None:
-        return f"If a power cut takes {lost.what} ({lost}), {verdict}."
+        return f"If a power cut takes {lost.what} ({where_lost}), {verdict}."
     if not finding.lost:
-        return f"A crash after {other.what} ({other}) and before {lost.what} ({lost}) leaves a state that is refused: {verdict}."
-    return f"{_capital(other.what)} ({other}) can survive a power cut while {lost.what} ({lost}) does not: {verdict}."
+        return f"After a crash between {other.what} ({where_other}) and {lost.what} ({where_lost}), {verdict}."
+    return (
+        f"{_capital(other.what)} ({where_other}) can survive a power cut while {lost.what} ({where_lost}) does not: "
+        f"{verdict}."
+    )
 
 
 def _capital(text: str) -> str:

@@ -37,6 +37,14 @@ class Location:
     what: str = ""
     stack: tuple[str, ...] = ()
 
+    @property
+    def short(self) -> str:
+        """The place without its folder, for sentences."""
+        if self.file is None:
+            return self.function or "unknown place"
+        name = PurePath(self.file).name
+        return f"{name}:{self.line}" if self.line else name
+
     def __str__(self) -> str:
         if self.file is None:
             return self.function or "unknown place"

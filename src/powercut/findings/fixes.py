@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from powercut.image.image import ObjectKind
 from powercut.states.rules import ExtraSync
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
 
+_MOST_LOST = 200  # lost updates for which a proposal is made
 _CONTENT = (UpdateKind.DATA, UpdateKind.SIZE, UpdateKind.CUT, UpdateKind.ZERO)
 
 
@@ -28,9 +28,15 @@ class Proposal:
     calls: tuple[str, ...]
 
 
-def propose(timeline: Timeline, state: State, lost: list[int], before: int) -> tuple[Proposal, bool] | None:
-    """The smallest proposal that makes a state impossible, or else the first one; None if there is nothing to sync."""
-    proposals = list(_proposals(timeline, lost, before))
+def propose(timeline: Timeline, state: State, roots: list[int], before: int) -> tuple[Proposal, bool] | None:
+    """The smallest proposal that makes a state impossible, or else the first one; None if there is nothing to sync.
+
+    The roots are tried before all that was lost: what was lost only because they were comes back with them.
+    """
+    proposals = list(_proposals(timeline, roots, before))
+    lost = timeline.lost(state)
+    if set(lost) != set(roots) and len(lost) <= _MOST_LOST:
+        proposals += _proposals(timeline, lost, before)
     for proposal in proposals:
         if not Timeline(timeline.trace, timeline.row, proposal.syncs).is_possible(state):
             return proposal, True
@@ -81,22 +87,17 @@ def _folders(timeline: Timeline, update: int) -> set[int]:
 
 
 def _executions(timeline: Timeline, update: int, before: int) -> list[tuple[int, int]]:
-    """(event, update) for each execution of the call at `before` and the last update like this one ahead of it.
+    """(event, update) for each execution of the call at `before` and every update like this one since the last.
 
     The same line of the program is the same call stack; without stacks only the one execution is known.
     """
     events = timeline.trace.events
     stack = int(events["stack"][before])
-    if not stack or before >= len(events):
+    if not stack:
         return [(before, update)]
     places = np.flatnonzero((events["stack"] == stack) & (events["kind"] == events["kind"][before]))
     kinds = np.frombuffer(timeline.updates.kind, np.int8)
     same = (events["stack"][timeline.event] == events["stack"][timeline.event[update]]) & (kinds == kinds[update])
     alike = np.flatnonzero(same)
-    positions = np.searchsorted(timeline.event[alike], places) - 1
-    return [(int(e), int(alike[p])) for e, p in zip(places, positions, strict=True) if p >= 0]
-
-
-def is_folder(timeline: Timeline, obj: int) -> bool:
-    """Whether an object is a folder."""
-    return timeline.tree.things[obj].kind is ObjectKind.FOLDER
+    following = np.searchsorted(places, timeline.event[alike], side="right")
+    return [(int(places[p]), int(u)) for u, p in zip(alike, following, strict=True) if p < len(places)]

@@ -9,6 +9,9 @@ from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame, StackResolver, user_frame
 
 
+_SAID = 60  # bytes of output shown
+
+
 class Places:
     """Finds the source lines behind the events of one trace."""
 
@@ -38,12 +41,15 @@ class Places:
         """The place that issued an update."""
         return self.location(int(timeline.event[update]), role, timeline.describe(update))
 
-    def of_output(self, event: int) -> Location:
-        """The place that told the outside."""
+    def of_output(self, timeline: Timeline, event: int) -> Location:
+        """The place that told the outside, with the line it had printed by then."""
         record = self._trace.events[event]
-        text = self._trace.blob(int(record["data"]), min(int(record["length"]), 60)).decode("utf-8", "replace").strip()
-        channel = Channel(int(record["extra"])).name.lower()
-        return self.location(event, "acknowledged", f"{text!r} on {channel}")
+        channel = Channel(int(record["extra"]))
+        data = timeline.acked(2 * event) if channel is Channel.STDOUT else self._trace.blob(
+            int(record["data"]), int(record["length"])
+        )
+        text = data.strip().rpartition(b"\n")[2][-_SAID:].decode("utf-8", "replace")
+        return self.location(event, "acknowledged", f"{text!r} on {channel.name.lower()}")
 
 
 def _line(frame: Frame) -> str:

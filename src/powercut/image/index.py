@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 
@@ -162,16 +163,26 @@ class ImageIndex:
             known.update(blocks)
 
     def path_of(self, obj: int, *, at: int | None = None) -> bytes:
-        """A path that the object had at some time (the last before update `at`), for messages."""
-        best: tuple[int, bytes] | None = None
-        for folder, names in self.tree.base.items():
-            best = next(((folder, name) for name, value in names.items() if value == obj), best)
-        for (folder, name), effects in self.names.items():
-            if any(value == obj and (at is None or update <= at) for update, value in effects):
-                best = (folder, name)
-        if best is None:
+        """The last path that the object had by update `at` (or ever), for messages."""
+        names = self._names_of_objects.get(obj)
+        if not names:
             return b"" if obj == 0 else b"(no name)"
-        return self.path_at(best)
+        known = [place for update, place in names if at is None or update <= at]
+        return self.path_at(known[-1] if known else names[0][1])
+
+    @cached_property
+    def _names_of_objects(self) -> dict[int, list[tuple[int, tuple[int, bytes]]]]:
+        """Object -> (update that gave it the name, name), in program order."""
+        found: dict[int, list[tuple[int, tuple[int, bytes]]]] = defaultdict(list)
+        for folder, names in self.tree.base.items():
+            for name, obj in names.items():
+                found[obj].append((-1, (folder, name)))
+        updates = self.updates
+        for effect in range(len(updates.effect_update)):
+            place = (updates.effect_folder[effect], updates.names[updates.effect_name[effect]])
+            if updates.effect_value[effect] >= 0:
+                found[updates.effect_value[effect]].append((updates.effect_update[effect], place))
+        return found
 
     def path_at(self, place: tuple[int, bytes]) -> bytes:
         """The path of a name in a folder, for messages."""

@@ -21,7 +21,7 @@ from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.events import Counts, Found, Progress, Subscriber
 from powercut.run.jobs import Executor, Job
 from powercut.states.state import State
-from powercut.states.strategies import count_states, queue
+from powercut.states.strategies import count_states, is_enumerable, queue
 from powercut.states.timeline import Timeline
 
 MOST_EQUAL_IN_A_ROW = 20_000  # a strategy that only repeats itself has nothing left to show
@@ -80,7 +80,7 @@ class Exploration:
             self.counts.total = sum(t for t in totals if t is not None) if None not in totals else None
             finished = all([self._search(number) for number in range(len(self._timelines))])
             self._settle()
-            self.counts.exhausted = finished and self.counts.total is not None
+            self.counts.exhausted = finished and all(is_enumerable(timeline) for timeline in self._timelines)
         except KeyboardInterrupt:
             self.interrupted = True
         self._report_progress(force=True)

@@ -47,6 +47,7 @@ def run_worker(setup: Setup, number: int, sock: socket.socket, slot: Slot, paren
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides when to stop
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.setsid()  # no terminal: a check that asks a question gets no answer instead of stopping
         gc.freeze()  # the timelines stay shared with the engine
         _engine.adopt_orphans()
         _engine.die_with_parent(parent)

@@ -83,11 +83,7 @@ def exhaustive(timeline: Timeline, rng: random.Random) -> Iterator[State]:
 
 def samples(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """Random states of the points that are too large to enumerate; without end."""
-    large = []
-    for point in timeline.points:
-        count = Lattice(timeline, point).count(COUNT_STEPS)
-        if count is None or count > EXHAUSTIVE_LIMIT:
-            large.append(point)
+    large = _large_points(timeline)
     while large:
         point = rng.choice(large)
         pending = timeline.pending(point)
@@ -114,6 +110,11 @@ def queue(timeline: Timeline, seed: int) -> Iterator[tuple[str, State]]:
             yield name, state
 
 
+def is_enumerable(timeline: Timeline) -> bool:
+    """Whether the queue holds every state, so that its end means that all were covered."""
+    return not _large_points(timeline)
+
+
 def count_states(timeline: Timeline) -> int | None:
     """How many states all points have together; None where that is out of reach."""
     total = 0
@@ -123,6 +124,11 @@ def count_states(timeline: Timeline) -> int | None:
             return None
         total += count
     return total
+
+
+def _large_points(timeline: Timeline) -> list[int]:
+    counts = ((point, Lattice(timeline, point).count(COUNT_STEPS)) for point in timeline.points)
+    return [point for point, count in counts if count is None or count > EXHAUSTIVE_LIMIT]
 
 
 def _split_by_novelty(items: list[int], key: Callable[[int], int]) -> tuple[list[int], list[int]]:

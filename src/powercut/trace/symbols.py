@@ -125,6 +125,22 @@ def _split_location(text: str) -> tuple[str | None, int | None]:
     return posixpath.normpath(path), int(number)
 
 
+def _demangled(names: Sequence[str]) -> list[str]:
+    """C++ and Rust names as their authors wrote them, if binutils is there to say."""
+    tool = shutil.which("c++filt") if any(name.startswith(("_Z", "_R")) for name in names) else None
+    if tool is None:
+        return list(names)
+    text = "".join(f"{name}\n" for name in names)
+    try:
+        done = subprocess.run(
+            [tool], input=text, capture_output=True, text=True, errors="replace", timeout=_ADDR2LINE_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return list(names)
+    lines = done.stdout.splitlines()
+    return lines if len(lines) == len(names) else list(names)
+
+
 def _run_addr2line(tool: str, path: str, addresses: Sequence[int]) -> str:
     command = [tool, "-a", "-f", "-i", "-C", "-e", path]
     text = "".join(f"{address:#x}\n" for address in addresses)
@@ -195,9 +211,10 @@ class Symbolizer:
                 frames = self._frames(path, module, address, pairs)
                 if frames:
                     self._known[path, address] = frames
-        for address in addresses:
-            if (path, address) not in self._known:
-                self._known[path, address] = (self._by_symbol(path, module, address),)
+        left = [address for address in addresses if (path, address) not in self._known]
+        names = [(module.symbols.name(address) if module.symbols else None) or "" for address in left]
+        for address, name in zip(left, _demangled(names), strict=True):
+            self._known[path, address] = (Frame(name or _place(path, address), None, None, path),)
 
     def _frames(self, path: str, module: _Module, address: int, pairs: list[tuple[str, str]]) -> tuple[Frame, ...]:
         """addr2line's answer; nothing if it knows no line, as its function is then only the nearest symbol."""
@@ -212,13 +229,13 @@ class Symbolizer:
             return tuple(frames) if covered else ()
         return tuple(frames)
 
-    def _by_symbol(self, path: str, module: _Module, address: int) -> Frame:
-        name = module.symbols.name(address) if module.symbols else None
-        return Frame(name or _place(path, address), None, None, path)
-
 
 def _place(path: str, address: int) -> str:
     return f"{posixpath.basename(path)}+{address:#x}"
+
+
+def _unnamed(frame: Frame) -> bool:
+    return frame.module is not None and frame.function.startswith(f"{posixpath.basename(frame.module)}+0x")
 
 
 _STANDARD_LIBRARY = re.compile(r"/lib(64)?/python3(\.\d+)?/|/python3\d+\.zip/|/(site|dist)-packages/")
@@ -236,9 +253,13 @@ _C_FUNCTIONS = re.compile(
 )
 
 
+def _in_c_library(frame: Frame) -> bool:
+    return frame.module is not None and _C_LIBRARY.fullmatch(posixpath.basename(frame.module)) is not None
+
+
 def _library_frame(frame: Frame) -> bool:
     """Is this the C library, as a file of its own or linked into a static program?"""
-    if frame.module and _C_LIBRARY.fullmatch(posixpath.basename(frame.module)):
+    if _in_c_library(frame):
         return True
     return frame.line is None and _C_FUNCTIONS.fullmatch(frame.function) is not None
 
@@ -256,6 +277,16 @@ def user_frame(frames: Sequence[Frame]) -> Frame | None:
     written = [frame for frame in own if not _LIBRARY_SOURCE.match(frame.file or "")]
     outside = [frame for frame in frames if not _library_frame(frame)]
     return next(iter([*written, *own, *outside, *frames]), None)
+
+
+_CANCEL = re.compile(r"_*(internal_|GI_)*_*syscall_cancel(_arch)?")
+
+
+def _tidy(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """Leaves out what the C library does inside its own functions: newer ones call the kernel from a helper."""
+    count = next((index for index, frame in enumerate(frames) if not _in_c_library(frame)), len(frames))
+    front = [frame for frame in frames[:count] if not _unnamed(frame) and not _CANCEL.fullmatch(frame.function)]
+    return (*front, *frames[count:]) if front else tuple(frames)
 
 
 _INTERPRETER = re.compile(r"(libpython3(\.\d+)?[a-z]*\.so.*|python(3(\.\d+)?)?[a-z]*)")
@@ -308,7 +339,7 @@ class StackResolver:
         }
         names = self._symbolizer.resolve(wanted)
         for stack, (natives, python) in parsed.items():
-            self._done[stack] = (*self._native_frames(natives, names), *python)
+            self._done[stack] = (*_tidy(list(self._native_frames(natives, names))), *python)
 
     def frames(self, stack_id: int) -> tuple[Frame, ...]:
         """Innermost first: native frames (without those of a Python interpreter), then Python frames."""
