@@ -27,4 +27,7 @@ PyObject *engine_install_filter(PyObject *self, PyObject *args);
 /* Kills and reaps all children of this process; the number reaped, or -1 when some would not die. */
 int pc_reap_children(void);
 
+/* When the parent process is gone: ends the child's group, all else below this process, and this process. */
+void pc_end_if_orphaned(pid_t child);
+
 #endif

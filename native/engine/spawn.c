@@ -142,6 +142,7 @@ static enum ending wait_for(pid_t child, int output, double deadline, PyObject *
             ending = TIMED_OUT;
             break;
         }
+        pc_end_if_orphaned(child);
         trim_output(output);
         if (!look_after(tick)) {
             ending = INTERRUPTED;

@@ -14,9 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAP_NS    100000L /* between two looks at processes that are dying */
-#define NAPS_FREE 5       /* looks before searching: most strays are dead or dying already */
-#define NAPS_MAX  50000   /* five seconds */
+#define NAP_NS         100000L /* between two looks at processes that are dying */
+#define NAPS_FREE      5       /* looks before searching: most strays are dead or dying already */
+#define ORPHAN_SECONDS 2       /* how long a worker may take to end what it started */
+#define NAPS_MAX       50000   /* five seconds */
 
 static pid_t parent_of(const char *number) {
     char path[64], line[512];
@@ -89,12 +90,29 @@ PyObject *engine_adopt_orphans(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static volatile sig_atomic_t orphaned;
+
+static void on_orphaned(int number) {
+    orphaned = 1;
+    alarm(ORPHAN_SECONDS); /* whatever this process is doing, it ends */
+}
+
+void pc_end_if_orphaned(pid_t child) {
+    if (orphaned) {
+        kill(-child, SIGKILL);
+        pc_reap_children();
+        _exit(1);
+    }
+}
+
 PyObject *engine_die_with_parent(PyObject *self, PyObject *args) {
     int parent;
     if (!PyArg_ParseTuple(args, "i:die_with_parent", &parent)) {
         return NULL;
     }
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+    struct sigaction note = {.sa_handler = on_orphaned}, end = {.sa_handler = SIG_DFL};
+    sigaction(SIGALRM, &end, NULL);
+    if (sigaction(SIGTERM, &note, NULL) != 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) {
         return PyErr_SetFromErrno(PyExc_OSError);
     }
     if (getppid() != parent) { /* it ended before we asked */

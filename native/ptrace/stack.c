@@ -107,8 +107,10 @@ void pc_stacks_free(struct pc_stacks *s) {
 
 static bool read_maps(struct pc_stacks *s, struct process *p, pid_t tid) {
     struct pc_maps *fresh = pc_maps_read(&s->modules, tid);
-    if (!fresh)
+    if (!fresh || (fresh->count == 0 && p->maps)) { /* a process that is about to end has none any more */
+        pc_maps_drop(fresh);
         return p->maps != 0;
+    }
     pc_maps_drop(p->maps);
     p->maps = fresh;
     if (!p->python.known)

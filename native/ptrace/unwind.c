@@ -5,21 +5,8 @@
  * pointer.
  */
 #include "unwind.h"
-#include "cfi_expression.h"
 #include "unwind_rows.h"
-
-struct walk {
-    struct pc_rows *rows;
-    const struct pc_maps *maps;
-    struct pc_memory *memory;
-    struct cfi_registers r;
-    bool exact; /* the program counter is an interrupted instruction, not a return address */
-};
-
-static void set(struct cfi_registers *r, unsigned reg, uint64_t value) {
-    r->value[reg] = value;
-    r->known |= 1u << reg;
-}
+#include "unwind_walk.h"
 
 static void take_registers(struct cfi_registers *r, const struct user_regs_struct *regs) {
     const uint64_t values[CFI_REGISTERS] = {regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi,
@@ -29,7 +16,7 @@ static void take_registers(struct cfi_registers *r, const struct user_regs_struc
     r->known = (1u << CFI_REGISTERS) - 1;
 }
 
-static bool find_cfa(const struct walk *w, const struct cfi_section *frame, const struct cfi_row *row,
+static bool find_cfa(const struct unwind_walk *w, const struct cfi_section *frame, const struct cfi_row *row,
                      uint64_t *cfa) {
     if (row->cfa_expression)
         return pc_cfi_evaluate(frame, (uint64_t)row->cfa_value, &w->r, w->memory, false, 0, cfa);
@@ -38,7 +25,7 @@ static bool find_cfa(const struct walk *w, const struct cfi_section *frame, cons
 }
 
 /* Applies one rule: reads from the old registers, writes to *next. */
-static void apply(const struct walk *w, const struct cfi_section *frame, const struct cfi_rule *rule,
+static void apply(const struct unwind_walk *w, const struct cfi_section *frame, const struct cfi_rule *rule,
                   uint64_t cfa, struct cfi_registers *next) {
     uint64_t value = 0;
     bool known = false;
@@ -64,17 +51,17 @@ static void apply(const struct walk *w, const struct cfi_section *frame, const s
     }
     next->known &= ~(1u << rule->reg);
     if (known)
-        set(next, rule->reg, value);
+        unwind_set(next, rule->reg, value);
 }
 
-static bool step_by_row(struct walk *w, const struct pc_module *module, const struct cfi_row *row) {
+static bool step_by_row(struct unwind_walk *w, const struct pc_module *module, const struct cfi_row *row) {
     const struct cfi_section *frame = &module->cfi.frame;
     uint64_t cfa, before = w->r.value[CFI_RSP];
     if (!find_cfa(w, frame, row, &cfa))
         return false;
     struct cfi_registers next = w->r;
     next.known &= ~(1u << CFI_RA); /* a caller is only there if a rule gives it */
-    set(&next, CFI_RSP, cfa);
+    unwind_set(&next, CFI_RSP, cfa);
     for (unsigned i = 0; i < row->count; i++)
         apply(w, frame, &row->rules[i], cfa, &next);
     w->r = next;
@@ -84,55 +71,19 @@ static bool step_by_row(struct walk *w, const struct pc_module *module, const st
     return (next.known >> CFI_RA & 1) && (next.known >> CFI_RSP & 1) && (row->signal || cfa > before);
 }
 
-/* `mov $15, %eax/%rax; syscall` at the program counter: the return from a signal handler. The kernel has put
- * a struct ucontext at the stack pointer; its registers start 40 bytes in. */
-static bool step_by_sigreturn(struct walk *w) {
-    static const uint8_t long_form[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
-    static const uint8_t short_form[] = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
-    static const uint8_t order[CFI_REGISTERS] = {8, 9,       10,      11, 12, 13, 14,      15,    5,
-                                                 4, CFI_RBP, CFI_RBX, 1,  0,  2,  CFI_RSP, CFI_RA};
-    uint8_t code[sizeof long_form];
-    uint64_t saved[CFI_REGISTERS];
-    if (!pc_memory_read(w->memory, w->r.value[CFI_RA], code, sizeof code) ||
-        (memcmp(code, long_form, sizeof long_form) != 0 &&
-         memcmp(code, short_form, sizeof short_form) != 0) ||
-        !pc_memory_read(w->memory, w->r.value[CFI_RSP] + 40, saved, sizeof saved))
-        return false;
-    for (unsigned i = 0; i < CFI_REGISTERS; i++)
-        set(&w->r, order[i], saved[i]);
-    w->exact = true;
-    return true;
-}
-
-/* Code without information (assembler, JIT): believed only if the frame pointer points a short way up the
- * stack and the word above it is an address in executable memory. */
-static bool step_by_frame_pointer(struct walk *w) {
-    uint64_t rbp = w->r.value[CFI_RBP], rsp = w->r.value[CFI_RSP], pair[2];
-    if (!(w->r.known >> CFI_RBP & 1) || rbp % 8 != 0 || rbp < rsp || rbp - rsp > (1u << 20))
-        return false;
-    if (!pc_memory_read(w->memory, rbp, pair, sizeof pair) || !pc_maps_find(w->maps, pair[1] - 1))
-        return false;
-    w->r.known = 0; /* whatever else the function saved is lost */
-    set(&w->r, CFI_RBP, pair[0]);
-    set(&w->r, CFI_RSP, rbp + 16);
-    set(&w->r, CFI_RA, pair[1]);
-    w->exact = false;
-    return true;
-}
-
-static bool step(struct walk *w, const struct pc_native_frame *frame) {
+static bool step(struct unwind_walk *w, const struct pc_native_frame *frame, bool innermost) {
     if (frame->mapping->module) {
         uint64_t address = frame->address - frame->mapping->bias;
         const struct pc_cached_row *row = pc_rows_get(w->rows, frame->mapping->module, address);
         if (row && row->valid)
             return step_by_row(w, frame->mapping->module, &row->row);
     }
-    return step_by_sigreturn(w) || step_by_frame_pointer(w);
+    return unwind_by_sigreturn(w) || (innermost && unwind_by_leaf(w)) || unwind_by_frame_pointer(w);
 }
 
 void pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_memory *memory,
                const struct user_regs_struct *regs, struct pc_unwound *out) {
-    struct walk w = {.rows = rows, .maps = maps, .memory = memory};
+    struct unwind_walk w = {.rows = rows, .maps = maps, .memory = memory};
     out->count = 0;
     out->lost = false;
     take_registers(&w.r, regs);
@@ -146,7 +97,7 @@ void pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_memor
             break;
         }
         out->count++;
-        if (!step(&w, frame))
+        if (!step(&w, frame, out->count == 1))
             break;
     }
     out->top = w.r.value[CFI_RSP];

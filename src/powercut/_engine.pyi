@@ -30,7 +30,7 @@ def adopt_orphans() -> None:
     """Become the parent of orphaned descendants (child subreaper)."""
 
 def die_with_parent(parent: int, /) -> None:
-    """Have the kernel kill this process when the thread that forked it ends."""
+    """End this process, and a program that it runs, soon after the thread that forked it ends."""
 
 def watch_open() -> int:
     """A new non-blocking inotify descriptor."""

@@ -1,12 +1,12 @@
 """What `import powercut` offers: crash-testing from Python code.
 
-    import powercut
+import powercut
 
-    def check(folder, acked):
-        assert (folder / "config.json").read_text() in (OLD, NEW)
+def check(folder, acked):
+    assert (folder / "config.json").read_text() in (OLD, NEW)
 
-    run = powercut.explore(lambda: save(NEW), check, dir="data")
-    assert not run.findings
+run = powercut.explore(lambda: save(NEW), check, dir="data")
+assert not run.findings
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame, StackResolver, Symbolizer, user_frame
 
 ROOT = Path(__file__).resolve().parents[2]
-SYSTEM_PYTHON = Path("/usr/bin/python3")
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 needs_gxx = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -92,6 +91,7 @@ def line_with(source: Path, text: str) -> int:
     return next(number for number, line in enumerate(source.read_text().splitlines(), 1) if text in line)
 
 
+NO_TABLES = "-fno-asynchronous-unwind-tables"
 C_WRITER = r"""
 #include <fcntl.h>
 #include <stdio.h>
@@ -116,7 +116,9 @@ int main(int argc, char **argv) {
 
 
 @needs_gcc
-@pytest.mark.parametrize("flags", [(), ("-static",), ("-static-pie",), ("-fno-asynchronous-unwind-tables",)])
+@pytest.mark.parametrize(
+    "flags", [(), ("-static",), ("-static-pie",), (NO_TABLES,), (NO_TABLES, "-fno-omit-frame-pointer")]
+)
 def test_c_programs(record: Recorder, tmp_path: Path, flags: Sequence[str]) -> None:
     source = tmp_path / "writer.c"
     source.write_text(C_WRITER)
@@ -124,7 +126,7 @@ def test_c_programs(record: Recorder, tmp_path: Path, flags: Sequence[str]) -> N
     run = record(program, tmp_path / "data/file")
     assert run.places(Kind.WRITE) == [("writer.c", line_with(source, "the write"))] * 3
     assert run.places(Kind.FSYNC) == [("writer.c", line_with(source, "the sync"))]
-    if flags == ("-fno-asynchronous-unwind-tables",):
+    if flags == (NO_TABLES,):
         return  # the program itself cannot be unwound, but the C library can: the caller of write is known
     functions = [frame.function for frame in run.stacks(Kind.WRITE)[0]]
     assert [name for name in functions if name in ("put", "save", "main")] == ["put", "save", "main"]
@@ -140,6 +142,50 @@ def test_no_search_table(record: Recorder, tmp_path: Path) -> None:
     run = record(program, tmp_path / "data/file")
     assert run.places(Kind.WRITE) == [("writer.c", line_with(source, "the write"))] * 3
     assert run.stacks(Kind.WRITE)[0][-1].function == "_start"
+
+
+RAW_WRITER = r"""
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <string.h>
+#include <unistd.h>
+/* A C library whose signal trampoline has no description, and a system call in code that is in no file. */
+__asm__(".globl restorer\nrestorer: mov $15, %eax\nsyscall\n");
+void restorer(void);
+struct kernel_action { void (*handler)(int); unsigned long flags; void (*restore)(void); unsigned long mask; };
+static int fd;
+static void on_signal(int number) {
+    int wrong = write(fd, "sig\n", 4) != 4; /* in the handler */
+    if (wrong) _exit(number);
+}
+static const unsigned char generated[] = {0xb8, 1, 0, 0, 0, 0x0f, 0x05, 0xc3};
+int main(int argc, char **argv) {
+    fd = open(argv[1], O_CREAT | O_WRONLY, 0644);
+    struct kernel_action action = {on_signal, 0x04000000, restorer, 0};
+    syscall(SYS_rt_sigaction, SIGUSR1, &action, 0, 8);
+    raise(SIGUSR1); /* the signal */
+    void *place = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(place, generated, sizeof generated);
+    long done = ((long (*)(int, const char *, long))place)(fd, "jit\n", 4); /* the generated code */
+    return done != 4;
+}
+"""
+
+
+@needs_gcc
+def test_code_without_description(record: Recorder, tmp_path: Path) -> None:
+    source = tmp_path / "raw.c"
+    source.write_text(RAW_WRITER)
+    program = compile_program("gcc", source, tmp_path / "raw")
+    run = record(program, tmp_path / "data/file")
+    handler, generated = run.stacks(Kind.WRITE)
+    assert user_frame(handler).line == line_with(source, "in the handler")
+    assert ("main", line_with(source, "the signal")) in [(frame.function, frame.line) for frame in handler]
+    assert generated[0].module is None
+    assert (generated[1].function, generated[1].line) == ("main", line_with(source, "the generated code"))
+    assert generated[-1].function == "_start"
 
 
 CXX_WRITER = r"""
@@ -288,14 +334,20 @@ def real_interpreter() -> str:
     return str(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
 
 
-@pytest.fixture(params=["running", "system"])
+OTHER_PYTHONS = [f"python3.{minor}" for minor in (11, 12, 13, 14)]
+
+
+@pytest.fixture(params=["running", "/usr/bin/python3", *OTHER_PYTHONS])
 def interpreter(request: pytest.FixtureRequest) -> str:
+    """The real file of an interpreter: version managers put a shell script of the same name first."""
     if request.param == "running":
         return real_interpreter()
-    version = [str(SYSTEM_PYTHON), "-c", "import sys, sqlite3; print(sys.version_info >= (3, 11))"]
-    if not SYSTEM_PYTHON.exists() or "True" not in subprocess.run(version, capture_output=True, text=True).stdout:
-        pytest.skip("no system Python of version 3.11 or later")
-    return str(SYSTEM_PYTHON.resolve())
+    found = shutil.which(request.param)
+    code = "import sys, sqlite3; assert sys.version_info >= (3, 11); print(sys._base_executable)"
+    done = subprocess.run([found, "-c", code], capture_output=True, text=True) if found else None
+    if done is None or done.returncode != 0:
+        pytest.skip(f"no usable {request.param}")
+    return str(Path(done.stdout.strip()).resolve())
 
 
 def test_python_programs(record: Recorder, tmp_path: Path, interpreter: str) -> None:

@@ -212,8 +212,8 @@ def named(past: list[U], obj: int, seen: set[int]) -> set[int]:
 
 def image(s: set[int], us: list[U], row: FileSystem, files: set[int], folders: set[int]):
     """What a set of surviving updates leaves: path -> ("dir", mode) or ("file", mode, bytes)."""
-    names, sizes = {}, {f: 0 for f in files}
-    modes = {o: 0o644 for o in files} | {o: 0o755 for o in folders}
+    names, sizes = {}, dict.fromkeys(files, 0)
+    modes = dict.fromkeys(files, 420) | dict.fromkeys(folders, 493)
     content = {f: bytearray(64 * 1024) for f in files}
     for u in us:
         if u.n in s:

@@ -10,6 +10,10 @@ from powercut.trace.writer import TraceWriter
 from tests.models.brute_force import World
 
 NAMES = ["a", "b", "c"]
+KINDS = [
+    *("create", "create", "mkdir", "link", "unlink", "rename", "rename", "write", "write", "write", "write"),
+    *("truncate", "falloc", "punch", "chmod", "fsync", "fsync", "fsyncdir", "fdatasync", "sync"),
+]
 CHUNKS = [(0, 1), (0, 3), (2, 4), (4094, 4), (4096, 2), (0, 4096), (4000, 5000)]
 
 
@@ -52,10 +56,7 @@ class RunMaker:
     def _pick(self) -> tuple | None:
         rnd, files = self.random, self._files()
         paths = dict(self._paths())
-        kind = rnd.choice(
-            "create create mkdir link unlink rename rename write write write write truncate falloc punch chmod"
-            " fsync fsync fsyncdir fdatasync sync".split()
-        )
+        kind = rnd.choice(KINDS)
         new = self._new_path()
         if kind in ("create", "mkdir"):
             if new in paths or (kind == "mkdir" and len(self.world.folders) > 2):
@@ -64,7 +65,8 @@ class RunMaker:
         if kind == "sync":
             return ("sync",) if rnd.random() < 0.3 else None
         if kind == "fsyncdir":
-            return (rnd.choice(["fsync", "fdatasync"]), rnd.choice(["", *(p for p, o in paths.items() if o in self.world.folders)]))
+            folders = [p for p, o in paths.items() if o in self.world.folders]
+            return (rnd.choice(["fsync", "fdatasync"]), rnd.choice(["", *folders]))
         if not files:
             return None
         path = rnd.choice(files)

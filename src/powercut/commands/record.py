@@ -11,7 +11,9 @@ from powercut.commands.options import common_options, record_options, settings_f
 
 
 @click.command("record")
-@click.option("-o", "trace_file", metavar="TRACE", required=True, type=click.Path(dir_okay=False), help="Trace to write.")
+@click.option(
+    "-o", "trace_file", metavar="TRACE", required=True, type=click.Path(dir_okay=False), help="Trace to write."
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing trace.")
 @record_options
 @common_options

@@ -32,7 +32,7 @@ def command(what: str | None, output: str, diff: bool) -> int:
         folder = latest_run(Path(output))
         click.echo(summary(load_run(folder), folder))
         return 0
-    folder, run, finding = find_finding(Path(output), what)
+    folder, _, finding = find_finding(Path(output), what)
     click.echo(explain(finding))
     if diff:
         from powercut.report.difference import image_difference

@@ -21,7 +21,6 @@ from powercut.findings.shrink import Shrinker
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.states.state import NEVER, State
 from powercut.states.timeline import Timeline
-from powercut.trace.layout import Channel
 
 # Judge states of a timeline; the second number of each pair is the point up to which output counts (None: the crash).
 Judge = Callable[[int, Sequence[tuple[State, int | None]]], list[Verdict]]
@@ -116,7 +115,9 @@ class Diagnosis:
         first, last = int(timeline.event[lost[0]]), state.point // 2
         later = [u for u in range(lost[0] + 1, timeline.issued(state.point)) if u not in state.delta]
         partner = self._partner(timeline, later, first, last)
-        said = [i for i, channel in timeline.outputs if channel == Channel.STDOUT and first < i and 2 * i <= state.point]
+        said = [
+            i for i, channel in timeline.outputs if channel == Channel.STDOUT and first < i and 2 * i <= state.point
+        ]
         if said and self._passes_unsaid(number, state, first):
             kind, partner = FindingKind.DURABILITY, said[-1]
         elif not later:
@@ -255,9 +256,7 @@ def _site(timeline: Timeline, update: int) -> tuple[int, int]:
 
 
 def _saved(timeline: Timeline, state: State) -> SavedState:
-    return SavedState(
-        timeline.row.name, timeline.row.piece, state.point, state.base.value, tuple(sorted(state.delta))
-    )
+    return SavedState(timeline.row.name, timeline.row.piece, state.point, state.base.value, tuple(sorted(state.delta)))
 
 
 def _message(finding: Finding) -> str:

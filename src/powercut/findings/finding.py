@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from pathlib import PurePath
 
 from powercut.states.state import Base, State
 
 
-class FindingKind(str, Enum):
+class FindingKind(StrEnum):
     """What went wrong, seen from the program."""
 
     ATOMICITY = "atomicity"  # a crash between or inside calls that must happen together

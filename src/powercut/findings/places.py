@@ -8,7 +8,6 @@ from powercut.trace.layout import Channel, TableKind
 from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame, StackResolver, user_frame
 
-
 _SAID = 60  # bytes of output shown
 
 
@@ -45,8 +44,10 @@ class Places:
         """The place that told the outside, with the line it had printed by then."""
         record = self._trace.events[event]
         channel = Channel(int(record["extra"]))
-        data = timeline.acked(2 * event) if channel is Channel.STDOUT else self._trace.blob(
-            int(record["data"]), int(record["length"])
+        data = (
+            timeline.acked(2 * event)
+            if channel is Channel.STDOUT
+            else self._trace.blob(int(record["data"]), int(record["length"]))
         )
         text = data.strip().rpartition(b"\n")[2][-_SAID:].decode("utf-8", "replace")
         return self.location(event, "acknowledged", f"{text!r} on {channel.name.lower()}")

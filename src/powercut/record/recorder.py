@@ -12,8 +12,10 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,10 +99,8 @@ def record_callable(function: Callable[[], object], options: RecordOptions) -> T
         os.waitpid(child, os.WUNTRACED)
         folder = options.folder if options.namespaces else copy.path
         status = _run_tracer([*_tracer_options(options, folder), "--attach", str(child)])
-        try:
+        with suppress(ChildProcessError):  # the tracer may have seen it end
             os.waitpid(child, 0)
-        except ChildProcessError:
-            pass  # the tracer saw it end
     trace = _finished_trace(options, status)
     _check_ending(trace, getattr(function, "__name__", "the function"), stderr)
     return trace
@@ -111,7 +111,9 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
     status = 1
     try:
         for number, ending in ((1, "out"), (2, "err")):
-            target = os.open(_beside(options.output, ending), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+            target = os.open(
+                _beside(options.output, ending), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644
+            )
             os.dup2(target, number)
         if options.namespaces:
             _engine.enter_view(str(copy), str(options.folder))
@@ -124,13 +126,10 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
     except BaseException:
         traceback.print_exc()
     finally:
-        try:
-            import sys
-
+        with suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
-        finally:
-            os._exit(status)
+        os._exit(status)
 
 
 class _Copy:

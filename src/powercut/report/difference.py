@@ -5,7 +5,7 @@ from __future__ import annotations
 from powercut.findings.finding import Finding, SavedState
 from powercut.image.image import ObjectKind
 from powercut.image.view import StateImage
-from powercut.model.filesystem import FILE_SYSTEMS, BLOCK
+from powercut.model.filesystem import BLOCK, FILE_SYSTEMS
 from powercut.report.text import printable
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
@@ -31,7 +31,9 @@ def image_difference(trace: Trace, finding: Finding) -> str:
     for path in sorted(names):
         before, after = _content(whole, _files(whole).get(path)), _content(crashed, _files(crashed).get(path))
         if before != after:
-            lines.append(f"    {printable(path.decode('utf-8', 'replace'))}: {_show(after)}, instead of {_show(before)}")
+            lines.append(
+                f"    {printable(path.decode('utf-8', 'replace'))}: {_show(after)}, instead of {_show(before)}"
+            )
     if len(lines) == 1:
         lines.append("    no difference: everything had survived")
     return "\n".join(lines)

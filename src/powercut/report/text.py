@@ -94,6 +94,4 @@ def _location(location: Location) -> list[str]:
 
 def _wrap(text: str, indent: int) -> list[str]:
     space = " " * indent
-    return textwrap.wrap(
-        printable(text), _WIDTH, initial_indent=space, subsequent_indent=space, break_long_words=False
-    )
+    return textwrap.wrap(printable(text), _WIDTH, initial_indent=space, subsequent_indent=space, break_long_words=False)

@@ -78,7 +78,7 @@ class Exploration:
         try:
             totals = [count_states(timeline) for timeline in self._timelines]
             self.counts.total = sum(t for t in totals if t is not None) if None not in totals else None
-            finished = all([self._search(number) for number in range(len(self._timelines))])
+            finished = all(self._search(number) for number in range(len(self._timelines)))
             self._settle()
             self.counts.exhausted = finished and all(is_enumerable(timeline) for timeline in self._timelines)
         except KeyboardInterrupt:
@@ -88,8 +88,9 @@ class Exploration:
     def _search(self, number: int) -> bool:
         """One timeline; whether its queue came to an end."""
         repeats = 0
+        over = self._share(number)
         for strategy, state in queue(self._timelines[number], self._seed):
-            if self._is_over():
+            if over():
                 return False
             key = self._key(number, state, None)
             if self._take(number, state, key):
@@ -168,10 +169,20 @@ class Exploration:
             self._diagnose()
             self._report_progress()
 
-    def _is_over(self) -> bool:
-        over_time = self._budget.seconds is not None and self._elapsed() >= self._budget.seconds
-        taken = self.counts.tested + len(self._running)
-        return over_time or (self._budget.states is not None and taken >= self._budget.states)
+    def _share(self, number: int) -> Callable[[], bool]:
+        """When the search of one timeline is over: it gets an even share of what is left for it and those after it."""
+        sharers = len(self._timelines) - number
+        taken, elapsed = self.counts.tested + len(self._running), self._elapsed()
+        states, limit = self._budget.states, self._budget.seconds
+        last_state = None if states is None else taken + -(-(states - taken) // sharers)
+        deadline = None if limit is None else elapsed + (limit - elapsed) / sharers
+
+        def over() -> bool:
+            if deadline is not None and self._elapsed() >= deadline:
+                return True
+            return last_state is not None and self.counts.tested + len(self._running) >= last_state
+
+        return over
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._started

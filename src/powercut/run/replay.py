@@ -15,7 +15,7 @@ from powercut.oracle.command import CommandOracle
 from powercut.oracle.verdict import Verdict
 from powercut.report.difference import timeline_of
 from powercut.run.executor import LocalExecutor
-from powercut.run.jobs import Job
+from powercut.run.jobs import Job, Result
 from powercut.run.store import find_finding
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
@@ -41,7 +41,7 @@ def _judge(timeline: Timeline, state: State, oracle: CommandOracle, folder: Path
     executor = LocalExecutor([timeline], oracle, folder, 1, timeout, ScratchPolicy(), namespaces)
     try:
         executor.submit([Job(0, 0, state)])
-        results = []
+        results: list[Result] = []
         while not results:
             results = executor.results(None)
         return results[0].verdict

@@ -26,7 +26,7 @@ from powercut.report.events import Said, Subscriber
 from powercut.run.executor import LocalExecutor
 from powercut.run.exploration import Budget, Exploration
 from powercut.run.inline import InlineExecutor
-from powercut.run.jobs import Executor, Job
+from powercut.run.jobs import Executor, Job, Result
 from powercut.run.store import SavedRun, new_run_folder, save_run
 from powercut.settings import Settings, seconds
 from powercut.states.state import Base, State
@@ -133,8 +133,8 @@ class Session:
         possible, why = _engine.can_enter_view()
         if not possible:
             self.say(
-                f"private mount namespaces are not available ({why}): programs see a copy of the data folder at another "
-                "path, and paths in their arguments are substituted",
+                f"private mount namespaces are not available ({why}): programs see a copy of the data folder at "
+                "another path, and paths in their arguments are substituted",
                 warning=True,
             )
         return possible
@@ -166,18 +166,18 @@ class Session:
     def _check_final_state(self, executor: Executor, timeline: Timeline) -> None:
         """A check that refuses the state after a clean end would refuse everything."""
         executor.submit([Job(-1, 0, State(timeline.end, Base.ISSUED, frozenset()))])
-        results: list[object] = []
+        results: list[Result] = []
         while not results:
-            results = list(executor.results(None))
-        verdict = results[0].verdict  # type: ignore[attr-defined]
+            results = executor.results(None)
+        verdict = results[0].verdict
         if verdict.passed:
             return
         how = {"crash": f"died of signal {verdict.code}", "hang": f"did not end in {self.settings.timeout:g} s"}
         said = f" It said:\n{verdict.output.strip()}" if verdict.output.strip() else ""
         raise EnvironmentFailure(
             "check-fails-on-final-state",
-            f"the check {how.get(verdict.outcome.value, f'failed (status {verdict.code})')} on the folder as the workload "
-            "left it, without any crash.",
+            f"the check {how.get(verdict.outcome.value, f'failed (status {verdict.code})')} on the folder as the "
+            "workload left it, without any crash.",
             f"It must pass there before crash states mean anything.{said}",
         )
 
@@ -224,7 +224,7 @@ def check_command(text: str, cwd: Path) -> list[str]:
     if not argv:
         raise UsageError("bad-check", "the check is empty.", "Give a command that exits with 0 if all is well.")
     program = find_program(argv[0], cwd)
-    if os.sep in program and not os.path.isabs(program):
+    if os.sep in program:
         program = str(cwd / program)
     rest = [str(cwd / word) if _is_file_here(word, cwd) else word for word in argv[1:]]
     return [program, *rest]

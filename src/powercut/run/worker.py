@@ -46,7 +46,6 @@ def run_worker(setup: Setup, number: int, sock: socket.socket, slot: Slot, paren
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides when to stop
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setsid()  # no terminal: a check that asks a question gets no answer instead of stopping
         gc.freeze()  # the timelines stay shared with the engine
         _engine.adopt_orphans()
@@ -73,6 +72,7 @@ class Worker:
 
     def __init__(self, setup: Setup, number: int, sock: socket.socket, slot: Slot) -> None:
         self._setup = setup
+        self._number = number
         self._socket = sock
         self._slot = slot
         self._inbox = Inbox(sock)
@@ -82,7 +82,7 @@ class Worker:
         self._acked = b""
         self._results: list[tuple[int, str, int, str, float]] = []
         self._flushed = time.monotonic()
-        self._place = self._make_place(number)
+        self._place = self._make_place()
         setup.oracle.open(self._place)
 
     def work(self) -> None:
@@ -94,7 +94,7 @@ class Worker:
             self._flush()
             self._slot.write(Phase.IDLE)
 
-    def _make_place(self, number: int) -> Place:
+    def _make_place(self) -> Place:
         """Make the folders; with namespaces, in memory of our own and shown where the data folder is."""
         setup = self._setup
         os.chdir("/")
@@ -103,13 +103,13 @@ class Worker:
             _engine.enter_view(scratch, scratch)
             if setup.scratch.private_memory:
                 _engine.mount_tmpfs(scratch, _TMPFS)
-        home = scratch / str(number)
-        home.mkdir(exist_ok=True)  # a worker that died may have left one
+        home = scratch / f"{self._number}-{os.getpid()}"  # never that of a worker that died
+        home.mkdir()
         self._root = home / (setup.data_dir.name or "root")
         self._store = home / ".store"
         own = home / ".oracle"
         for folder in (self._root, self._store, own):
-            folder.mkdir(exist_ok=True)
+            folder.mkdir()
         if setup.namespaces:
             _engine.bind_mount(self._root, setup.data_dir)
             return Place(setup.data_dir, setup.data_dir, own)

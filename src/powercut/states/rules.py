@@ -36,6 +36,11 @@ from powercut.trace.reader import Trace
 
 FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, FALLOC_COLLAPSE, FALLOC_ZERO_RANGE, FALLOC_INSERT = 1, 2, 8, 16, 32
 MS_SYNC = 4
+_CREATES: dict[int, ObjectKind] = {
+    Kind.MKDIR: ObjectKind.FOLDER,
+    Kind.SYMLINK: ObjectKind.SYMLINK,
+    Kind.MKNOD: ObjectKind.OTHER,
+}
 _KEY_SHIFT = 44  # a key of a piece of data: object number above, piece number below
 
 
@@ -57,7 +62,9 @@ class ExtraSync:
 class Rules:
     """Applies one row to one trace, event by event."""
 
-    def __init__(self, trace: Trace, row: FileSystem, extra: Iterable[ExtraSync] = (), skip: Iterable[int] = ()) -> None:
+    def __init__(
+        self, trace: Trace, row: FileSystem, extra: Iterable[ExtraSync] = (), skip: Iterable[int] = ()
+    ) -> None:
         self.trace = trace
         self.row = row
         self.tree = Tree()
@@ -244,11 +251,7 @@ class Rules:
     # Events
 
     def _create(self, event: Any) -> None:
-        kind = {
-            Kind.MKDIR: ObjectKind.FOLDER,
-            Kind.SYMLINK: ObjectKind.SYMLINK,
-            Kind.MKNOD: ObjectKind.OTHER,
-        }.get(int(event["kind"]), ObjectKind.FILE)
+        kind = _CREATES.get(int(event["kind"]), ObjectKind.FILE)
         thing = Thing(kind, int(event["extra"]) & 0o7777)
         if kind is ObjectKind.SYMLINK:
             thing.target = self.trace.blob(int(event["data"]), int(event["length"]))
@@ -259,19 +262,19 @@ class Rules:
             self.tree.put(*place, obj)
 
     def _link(self, event: Any) -> None:
-        obj = self.tree.object(int(event["inode"]))
+        obj = self.tree.object_of(int(event["inode"]))
         place = self._place(event, "path2")
         self._add_entry(obj, [(*place, obj)])
         self.tree.put(*place, obj)
 
     def _unlink(self, event: Any) -> None:
-        obj = self.tree.object(int(event["inode"]))
+        obj = self.tree.object_of(int(event["inode"]))
         folder, name = self._place(event, "path")
         self._add_entry(obj, [(folder, name, -1)])
         self.tree.live[folder].pop(name, None)
 
     def _rename(self, event: Any) -> None:
-        obj = self.subjects[self._event] = self.tree.object(int(event["inode"]))
+        obj = self.subjects[self._event] = self.tree.object_of(int(event["inode"]))
         old, new = self._place(event, "path"), self._place(event, "path2")
         replaced = self.tree.live[new[0]].get(new[1])
         if int(event["flags"]) & Flag.EXCHANGE and replaced is not None:
@@ -292,7 +295,7 @@ class Rules:
         self.tree.put(*new, obj)
 
     def _write(self, event: Any) -> None:
-        obj = self.tree.object(int(event["inode"]))
+        obj = self.tree.object_of(int(event["inode"]))
         start, length, blob, flags = (int(event[key]) for key in ("offset", "length", "data", "flags"))
         if flags & Flag.IMPORT:  # what came from outside is taken as durable
             self.tree.things[obj].base_data.append((start, length, blob))
@@ -309,14 +312,14 @@ class Rules:
             self.sync(obj, data_only=not flags & Flag.SYNC)
 
     def _truncate(self, event: Any) -> None:
-        obj, size = self.tree.object(int(event["inode"])), int(event["length"])
+        obj, size = self.tree.object_of(int(event["inode"])), int(event["length"])
         if size != self.tree.size.get(obj, 0):
             self._add_metadata(UpdateKind.CUT, obj, self._last_cut, obj, start=size)
             self._last_size.pop(obj, None)
             self.tree.size[obj] = size
 
     def _fallocate(self, event: Any) -> None:
-        obj = self.tree.object(int(event["inode"]))
+        obj = self.tree.object_of(int(event["inode"]))
         start, length, mode = (int(event[key]) for key in ("offset", "length", "extra"))
         if mode & (FALLOC_COLLAPSE | FALLOC_INSERT):
             self.notes.append(f"event {self._event}: fallocate that moves data is not modelled; its effect is left out")
@@ -328,11 +331,11 @@ class Rules:
             self._grow(obj, start + length, [], self.row.allocation_in_journal)
 
     def _set_mode(self, event: Any) -> None:
-        obj, mode = self.tree.object(int(event["inode"])), int(event["extra"]) & 0o7777
+        obj, mode = self.tree.object_of(int(event["inode"])), int(event["extra"]) & 0o7777
         self._add_metadata(UpdateKind.MODE, obj, self._last_attribute, (obj, -1), start=mode)
 
     def _set_attribute(self, event: Any) -> None:
-        obj = self.tree.object(int(event["inode"]))
+        obj = self.tree.object_of(int(event["inode"]))
         name = self.updates.name_number(self.trace.string(int(event["path"])))
         gone = int(event["kind"]) == Kind.DELXATTR
         data, length = (-1, 0) if gone else (int(event["data"]), int(event["length"]))
@@ -341,18 +344,18 @@ class Rules:
         )
 
     def _fsync(self, event: Any) -> None:
-        obj = self.subjects[self._event] = self.tree.object(int(event["inode"]))
+        obj = self.subjects[self._event] = self.tree.object_of(int(event["inode"]))
         self.sync(obj, data_only=int(event["kind"]) == Kind.FDATASYNC)
 
     def _close(self, event: Any) -> None:
-        self.subjects[self._event] = self.tree.object(int(event["inode"]))
+        self.subjects[self._event] = self.tree.object_of(int(event["inode"]))
 
     def _msync(self, event: Any) -> None:
         if int(event["extra"]) & MS_SYNC:
-            self.sync(self.tree.object(int(event["inode"])), data_only=True)
+            self.sync(self.tree.object_of(int(event["inode"])), data_only=True)
 
     def _mmap(self, event: Any) -> None:
-        self.tree.things[self.tree.object(int(event["inode"]))].mapped = True
+        self.tree.things[self.tree.object_of(int(event["inode"]))].mapped = True
 
     def _place(self, event: Any, field: str) -> tuple[int, bytes]:
         return self.tree.place(self.trace.string(int(event[field])))

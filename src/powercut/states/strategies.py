@@ -134,7 +134,8 @@ def _large_points(timeline: Timeline) -> list[int]:
 def _split_by_novelty(items: list[int], key: Callable[[int], int]) -> tuple[list[int], list[int]]:
     """Items whose key has been seen rarely, and the rest; both in order."""
     seen: dict[int, int] = {}
-    new, known = [], []
+    new: list[int] = []
+    known: list[int] = []
     for item in items:
         times = seen[key(item)] = seen.get(key(item), 0) + 1
         (new if times <= FIRST_OCCURRENCES else known).append(item)

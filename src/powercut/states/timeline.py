@@ -33,7 +33,9 @@ Numbers = npt.NDArray[np.int64]
 class Timeline:
     """Updates, order and guarantees of one trace under one file-system row."""
 
-    def __init__(self, trace: Trace, row: FileSystem, extra: Iterable[ExtraSync] = (), skip: Iterable[int] = ()) -> None:
+    def __init__(
+        self, trace: Trace, row: FileSystem, extra: Iterable[ExtraSync] = (), skip: Iterable[int] = ()
+    ) -> None:
         rules = Rules(trace, row, extra, skip)
         self.trace = trace
         self.row = row
@@ -94,7 +96,8 @@ class Timeline:
 
     @cached_property
     def _needed_by(self) -> tuple[Numbers, npt.NDArray[np.int32]]:
-        counts = np.diff(np.frombuffer(self.updates.first_need, np.int64))
+        firsts = np.frombuffer(self.updates.first_need, np.int64)
+        counts = firsts[1:] - firsts[:-1]
         users = np.repeat(np.arange(len(self.updates), dtype=np.int32), counts)
         needs = np.frombuffer(self.updates.needs, np.int32) if len(self.updates.needs) else np.empty(0, np.int32)
         order = np.argsort(needs, kind="stable")
@@ -104,7 +107,8 @@ class Timeline:
     def needed_by(self, update: int) -> list[int]:
         """What cannot persist without an update (direct)."""
         starts, users = self._needed_by
-        return users[starts[update] : starts[update + 1]].tolist()
+        found: list[int] = users[starts[update] : starts[update + 1]].tolist()
+        return found
 
     def down(self, updates: Iterable[int], point: int) -> set[int]:
         """Updates that must survive with some, themselves included, leaving out what is guaranteed."""
@@ -229,7 +233,8 @@ class Timeline:
     def _guaranteed_between(self, one: int, other: int) -> list[int]:
         low, high = sorted((one, other))
         first, last = np.searchsorted(self._guarantee_times, (low, high), side="right")
-        return self._guarantee_order[first:last].tolist()
+        found: list[int] = self._guarantee_order[first:last].tolist()
+        return found
 
     # Words for people
 

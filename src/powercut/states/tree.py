@@ -10,6 +10,7 @@ Before an event is applied the tree is that of the moment before the call; after
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from powercut.image.image import ObjectKind
 from powercut.trace.layout import Kind
@@ -53,7 +54,7 @@ class Tree:
             self.size[number] = thing.base_size
         return number
 
-    def object(self, inode: int) -> int:
+    def object_of(self, inode: int) -> int:
         """The object that an inode stands for now."""
         number = self._by_inode.get(inode)
         if number is None:
@@ -99,12 +100,12 @@ class Tree:
         self.base = {folder: dict(names) for folder, names in self.live.items()}
         return index
 
-    def _load(self, trace: Trace, event: object, kind: int) -> None:
-        inode, length, data = (int(event[key]) for key in ("inode", "length", "data"))  # type: ignore[index]
-        mode = int(event["extra"]) & 0o7777  # type: ignore[index]
+    def _load(self, trace: Trace, event: Any, kind: int) -> None:
+        inode, length, data = (int(event[key]) for key in ("inode", "length", "data"))
+        mode = int(event["extra"]) & 0o7777
         if kind == Kind.SNAP_DATA:
-            extent = (int(event["offset"]), length, data)  # type: ignore[index]
-            self.things[self.object(inode)].base_data.append(extent)
+            extent = (int(event["offset"]), length, data)
+            self.things[self.object_of(inode)].base_data.append(extent)
             return
         if inode in self._by_inode:  # a further hard link
             number = self._by_inode[inode]
@@ -116,6 +117,6 @@ class Tree:
             number = self.add(inode, Thing(ObjectKind.SYMLINK, 0o777, target=trace.blob(data, length)))
         else:
             number = self.add(inode, Thing(ObjectKind.OTHER, mode))
-        path = trace.string(int(event["path"]))  # type: ignore[index]
+        path = trace.string(int(event["path"]))
         if path:
             self.put(*self.place(path), number)

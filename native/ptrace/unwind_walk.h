@@ -1,0 +1,30 @@
+/* One walk over a stack, shared between unwind.c (steps by call frame information) and unwind_guess.c (steps
+ * where there is none).
+ *
+ * Before a step: registers as they are in one frame. After one that gave true: as they are in its caller.
+ */
+#ifndef POWERCUT_UNWIND_WALK_H
+#define POWERCUT_UNWIND_WALK_H
+
+#include "cfi_expression.h"
+#include "module_maps.h"
+#include "unwind.h"
+
+struct unwind_walk {
+    struct pc_rows *rows;
+    const struct pc_maps *maps;
+    struct pc_memory *memory;
+    struct cfi_registers r;
+    bool exact; /* the program counter is an interrupted instruction, not a return address */
+};
+
+static inline void unwind_set(struct cfi_registers *r, unsigned reg, uint64_t value) {
+    r->value[reg] = value;
+    r->known |= 1u << reg;
+}
+
+bool unwind_by_sigreturn(struct unwind_walk *walk);
+bool unwind_by_leaf(struct unwind_walk *walk);
+bool unwind_by_frame_pointer(struct unwind_walk *walk);
+
+#endif

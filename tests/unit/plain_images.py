@@ -1,0 +1,108 @@
+"""Images and timelines that are simply written down, for tests of what is built from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from powercut.image.image import BLOCK, Changes, ObjectKind
+from powercut.states.state import Base, State
+
+FILE, FOLDER, SYMLINK, OTHER = ObjectKind.FILE, ObjectKind.FOLDER, ObjectKind.SYMLINK, ObjectKind.OTHER
+
+
+@dataclass
+class Thing:
+    kind: ObjectKind
+    content: bytes = b""
+    mode: int = 0o644
+    target: bytes = b""
+    xattrs: dict[bytes, bytes] = field(default_factory=dict)
+    entries: dict[bytes, int] = field(default_factory=dict)
+
+
+class PlainImage:
+    """An image that is simply written down."""
+
+    def __init__(self) -> None:
+        self.things: dict[int, Thing] = {0: Thing(FOLDER, mode=0o755)}
+
+    def entries(self, folder: int) -> Mapping[bytes, int]:
+        return self.things[folder].entries if folder in self.things else {}
+
+    def entry(self, folder: int, name: bytes) -> int | None:
+        return self.entries(folder).get(name)
+
+    def kind(self, obj: int) -> ObjectKind:
+        return self.things[obj].kind
+
+    def size(self, file: int) -> int:
+        return len(self.things[file].content) if file in self.things else 0
+
+    def read(self, file: int, offset: int, length: int) -> bytes:
+        return self.things[file].content[offset : offset + length]
+
+    def mode(self, obj: int) -> int:
+        return self.things[obj].mode
+
+    def target(self, link: int) -> bytes:
+        return self.things[link].target
+
+    def xattrs(self, obj: int) -> Mapping[bytes, bytes]:
+        return self.things[obj].xattrs
+
+    def add(self, obj: int, parent: int, name: bytes, **what: object) -> Thing:
+        thing = self.things[obj] = Thing(**what)  # type: ignore[arg-type]
+        self.things[parent].entries[name] = obj
+        return thing
+
+    def reachable(self, folder: int = 0, path: bytes = b"") -> Iterator[tuple[bytes, int]]:
+        for name, obj in self.things[folder].entries.items():
+            kind = self.things[obj].kind
+            if kind is not OTHER:
+                yield path + name, obj
+            if kind is FOLDER:
+                yield from self.reachable(obj, path + name + b"/")
+
+
+class PlainTimeline:
+    """States are numbers of written-down images; changes are found by comparing, or everything is said to change."""
+
+    def __init__(self, images: list[PlainImage], superset: bool = False) -> None:
+        self.images = images
+        self.superset = superset
+
+    def image(self, state: State) -> PlainImage:
+        return self.images[state.point]
+
+    def acked(self, point: int) -> bytes:
+        return b"acked %d" % point
+
+    def changes(self, before: State | None, after: State) -> Changes:
+        old = self.images[before.point] if before is not None else PlainImage()
+        new = self.images[after.point]
+        changes = Changes()
+        for obj in old.things.keys() | new.things.keys():
+            a, b = old.things.get(obj, Thing(FILE)), new.things.get(obj, Thing(FILE))
+            for name in a.entries.keys() | b.entries.keys():
+                if self.superset or a.entries.get(name) != b.entries.get(name):
+                    changes.entries.add((obj, name))
+            if self.superset:
+                changes.meta.add(obj)
+                changes.blocks[obj] = None
+                continue
+            if (a.mode, len(a.content), a.xattrs) != (b.mode, len(b.content), b.xattrs):
+                changes.meta.add(obj)
+            shared = min(len(a.content), len(b.content))  # what is cut off or added is the size's business
+            differing = {
+                start // BLOCK
+                for start in range(0, shared, BLOCK)
+                if a.content[start : min(start + BLOCK, shared)] != b.content[start : min(start + BLOCK, shared)]
+            }
+            if differing:
+                changes.blocks[obj] = differing
+        return changes
+
+
+def state(number: int) -> State:
+    return State(number, Base.ISSUED, frozenset())
