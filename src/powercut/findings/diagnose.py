@@ -115,9 +115,7 @@ class Diagnosis:
         first, last = int(timeline.event[lost[0]]), state.point // 2
         later = [u for u in range(lost[0] + 1, timeline.issued(state.point)) if u not in state.delta]
         partner = self._partner(timeline, later, first, last)
-        said = [
-            i for i, channel in timeline.outputs if channel == Channel.STDOUT and first < i and 2 * i <= state.point
-        ]
+        said = [time // 2 for time in timeline.prints if 2 * first < time <= state.point]
         if said and self._passes_unsaid(number, state, first):
             kind, partner = FindingKind.DURABILITY, said[-1]
         elif not later:

@@ -78,7 +78,9 @@ class Exploration:
         try:
             totals = [count_states(timeline) for timeline in self._timelines]
             self.counts.total = sum(t for t in totals if t is not None) if None not in totals else None
-            finished = all(self._search(number) for number in range(len(self._timelines)))
+            finished = True
+            for number in range(len(self._timelines)):
+                finished &= self._search(number)
             self._settle()
             self.counts.exhausted = finished and all(is_enumerable(timeline) for timeline in self._timelines)
         except KeyboardInterrupt:
