@@ -1,4 +1,4 @@
-"""What the two benchmarks of speed share: the workload with many states, and the C loop they are compared with."""
+"""What the two benchmarks of speed share: workloads with many states, and the C loop they are compared with."""
 
 from __future__ import annotations
 
@@ -9,8 +9,26 @@ from pathlib import Path
 
 from kit import Broken, compile_c, run
 
-FILES, BLOCKS, BLOCK = 8, 250, 4096
+BLOCK = 4096
 SPAWN_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A workload that writes blocks, none of them synced: every state holds other bytes.
+
+    Attributes:
+        exists: the files are there and are overwritten; otherwise they are made and grow, and a state that lost a
+            block lost all that lay behind it.
+    """
+
+    name: str
+    files: int
+    blocks: int
+    exists: bool
+
+
+SHAPES = (Shape("overwrites", 8, 256, True), Shape("appends", 64, 32, False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +40,16 @@ class Arena:
     workload: list[str]
 
     @classmethod
-    def make(cls, space: Path) -> Arena:
-        """Compile, and fill the folder: every second file is there already."""
+    def make(cls, space: Path, shape: Shape) -> Arena:
+        """Compile, and fill the data folder."""
         folder = space / "data"
-        folder.mkdir()
-        for number in range(1, FILES, 2):
-            (folder / f"file-{number:02}").write_bytes(b"old\n" * (BLOCKS * BLOCK // 4))
+        folder.mkdir(parents=True)
+        if shape.exists:
+            for number in range(shape.files):
+                (folder / f"file-{number:02}").write_bytes(b"old\n" * (shape.blocks * BLOCK // 4))
         writer = compile_c("write_blocks.c", space)
-        return cls(folder, compile_c("spawn_loop.c", space), [str(writer), str(folder), str(FILES), str(BLOCKS)])
+        command = [str(writer), str(folder), str(shape.files), str(shape.blocks)]
+        return cls(folder, compile_c("spawn_loop.c", space), command)
 
     def spawn_rate(self, seconds: float = SPAWN_SECONDS) -> float:
         """How many times a second a C loop on all cores starts and reaps `true`."""

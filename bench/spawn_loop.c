@@ -20,16 +20,22 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Starts the program; the child shares our memory until it executes, so nothing is copied. */
+static pid_t start(const char *program) {
+    char *const argv[] = {(char *)program, NULL};
+    pid_t child = vfork();
+    if (child == 0) {
+        execve(program, argv, environ);
+        _exit(127);
+    }
+    return child;
+}
+
 /* Runs the program until the time is up; how often it did. */
 static long loop(const char *program, double end) {
-    char *const argv[] = {(char *)program, NULL};
     long count = 0;
     for (; now() < end; count++) {
-        pid_t child = vfork();
-        if (child == 0) {
-            execve(program, argv, environ);
-            _exit(127);
-        }
+        pid_t child = start(program);
         int status = 0;
         if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
             fprintf(stderr, "spawn_loop: cannot run %s\n", program);

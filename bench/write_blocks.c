@@ -1,5 +1,5 @@
 /* A workload with very many crash states, all different: writes different blocks to several files and never syncs.
- * Odd files exist before and are overwritten, even ones are new and grow.
+ * Files that exist before are overwritten, others are made and grow.
  *
  *   write_blocks FOLDER FILES BLOCKS
  */

@@ -1,7 +1,7 @@
 /* Which decoder a call goes to, and what the decoders share.
  *
- * Before pc_call_enter: a thread at the entry of a call, its registers read. After pc_call_drop: no descriptor
- * of the call is held, and the thread is in no call. */
+ * Before pc_call_enter: a thread at the entry of a call, its registers read. After pc_call_drop: no
+ * descriptor of the call is held, and the thread is in no call. */
 #define _GNU_SOURCE
 #include "calls.h"
 

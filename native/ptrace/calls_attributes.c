@@ -1,6 +1,7 @@
 /* Calls that change a file's length or attributes: truncate, fallocate, chmod, chown, xattr.
  *
- * Before `leave`: call.fd is the file, call.status how it was at the entry. After: one event with how it is. */
+ * Before `leave`: call.fd is the file, call.status how it was at the entry. After: one event with how it is.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -147,24 +148,24 @@ static void leave_removexattr(struct pc_recorder *recorder, struct pc_thread *th
 }
 
 const struct pc_call_entry pc_calls_attributes[] = {
-    {SYS_truncate, {enter_path, leave_truncate, false}},
-    {SYS_ftruncate, {enter_fd, leave_truncate, false}},
-    {SYS_fallocate, {enter_fd, leave_fallocate, false}},
-    {SYS_chmod, {enter_path, leave_setattr, false}},
-    {SYS_fchmod, {enter_fd, leave_setattr, false}},
-    {SYS_fchmodat, {enter_fchmodat, leave_setattr, false}},
-    {NR_FCHMODAT2, {enter_fchmodat, leave_setattr, false}},
-    {SYS_chown, {enter_path, leave_setattr, false}},
-    {SYS_fchown, {enter_fd, leave_setattr, false}},
-    {SYS_lchown, {enter_link, leave_setattr, false}},
-    {SYS_fchownat, {enter_fchownat, leave_setattr, false}},
-    {SYS_setxattr, {enter_path, leave_setxattr, false}},
-    {SYS_lsetxattr, {enter_link, leave_setxattr, false}},
-    {SYS_fsetxattr, {enter_fd, leave_setxattr, false}},
-    {NR_SETXATTRAT, {enter_xattrat, leave_setxattrat, false}},
-    {SYS_removexattr, {enter_path, leave_removexattr, false}},
-    {SYS_lremovexattr, {enter_link, leave_removexattr, false}},
-    {SYS_fremovexattr, {enter_fd, leave_removexattr, false}},
-    {NR_REMOVEXATTRAT, {enter_xattrat, leave_removexattr, false}},
-    {0, {NULL, NULL, false}},
+    {SYS_truncate, {enter_path, leave_truncate, false, NULL}},
+    {SYS_ftruncate, {enter_fd, leave_truncate, false, NULL}},
+    {SYS_fallocate, {enter_fd, leave_fallocate, false, NULL}},
+    {SYS_chmod, {enter_path, leave_setattr, false, NULL}},
+    {SYS_fchmod, {enter_fd, leave_setattr, false, NULL}},
+    {SYS_fchmodat, {enter_fchmodat, leave_setattr, false, NULL}},
+    {NR_FCHMODAT2, {enter_fchmodat, leave_setattr, false, NULL}},
+    {SYS_chown, {enter_path, leave_setattr, false, NULL}},
+    {SYS_fchown, {enter_fd, leave_setattr, false, NULL}},
+    {SYS_lchown, {enter_link, leave_setattr, false, NULL}},
+    {SYS_fchownat, {enter_fchownat, leave_setattr, false, NULL}},
+    {SYS_setxattr, {enter_path, leave_setxattr, false, NULL}},
+    {SYS_lsetxattr, {enter_link, leave_setxattr, false, NULL}},
+    {SYS_fsetxattr, {enter_fd, leave_setxattr, false, NULL}},
+    {NR_SETXATTRAT, {enter_xattrat, leave_setxattrat, false, NULL}},
+    {SYS_removexattr, {enter_path, leave_removexattr, false, NULL}},
+    {SYS_lremovexattr, {enter_link, leave_removexattr, false, NULL}},
+    {SYS_fremovexattr, {enter_fd, leave_removexattr, false, NULL}},
+    {NR_REMOVEXATTRAT, {enter_xattrat, leave_removexattr, false, NULL}},
+    {0, {NULL, NULL, false, NULL}},
 };

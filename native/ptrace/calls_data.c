@@ -120,14 +120,22 @@ static uint16_t write_flags(const struct pc_call *call) {
     return (uint16_t)flags;
 }
 
-/* Writes PC_WRITE for `length` bytes at `offset` of call.fd: `got` of them are read by read_memory, the rest
- * from the file itself. */
-static void emit_write(struct pc_recorder *recorder, struct pc_thread *thread, uint64_t offset,
-                       uint64_t length) {
+struct pc_event pc_write_event(struct pc_recorder *recorder, struct pc_thread *thread) {
     const struct pc_call *call = &thread->call;
     struct pc_event event = pc_event_of(recorder, thread, PC_WRITE);
     event.flags = write_flags(call);
     event.inode = call->status.st_ino;
+    event.offset = write_offset(call);
+    event.length = (uint64_t)call->result;
+    return event;
+}
+
+/* Writes PC_WRITE for `length` bytes at `offset` of call.fd: as many of them as come from the thread's memory
+ * are read there, the rest from the file itself. */
+static void emit_write(struct pc_recorder *recorder, struct pc_thread *thread, uint64_t offset,
+                       uint64_t length) {
+    const struct pc_call *call = &thread->call;
+    struct pc_event event = pc_write_event(recorder, thread);
     event.offset = offset;
     event.length = length;
     unsigned char *room = pc_writer_blob_begin(recorder->writer, length, &event.data);
@@ -140,7 +148,8 @@ static void emit_write(struct pc_recorder *recorder, struct pc_thread *thread, u
     pc_writer_blob_commit(recorder->writer, length);
     pc_emit(recorder, &event);
     if (got < length)
-        pc_note(recorder, thread, "bytes written to a file of the data folder could not be read: taken as zero");
+        pc_note(recorder, thread,
+                "bytes written to a file of the data folder could not be read: taken as zero");
 }
 
 static struct pc_event output_event(struct pc_recorder *recorder, struct pc_thread *thread) {
@@ -199,8 +208,7 @@ static int target_argument(const struct pc_call *call) {
 
 static enum pc_verdict enter_copy(struct pc_recorder *recorder, struct pc_thread *thread) {
     struct pc_call *call = &thread->call;
-    enum pc_verdict verdict =
-        verdict_for(pc_call_target(recorder, thread, target_argument(call)), call);
+    enum pc_verdict verdict = verdict_for(pc_call_target(recorder, thread, target_argument(call)), call);
     if (verdict == PC_WATCH && call->number == SYS_sendfile)
         call->source = pc_dup_remote(thread, (int)call->arg[1]);
     return verdict;
@@ -266,18 +274,18 @@ static void leave_clone(struct pc_recorder *recorder, struct pc_thread *thread) 
 }
 
 const struct pc_call_entry pc_calls_data[] = {
-    {SYS_write, {enter_write, leave_write, false}},
-    {SYS_pwrite64, {enter_write, leave_write, false}},
-    {SYS_writev, {enter_write, leave_write, false}},
-    {SYS_pwritev, {enter_write, leave_write, false}},
-    {SYS_pwritev2, {enter_write, leave_write, false}},
-    {SYS_vmsplice, {enter_send, leave_write, false}},
-    {SYS_sendto, {enter_send, leave_write, false}},
-    {SYS_sendmsg, {enter_send, leave_write, false}},
-    {SYS_sendmmsg, {enter_send, leave_sendmmsg, false}},
-    {SYS_sendfile, {enter_copy, leave_copy, false}},
-    {SYS_splice, {enter_copy, leave_copy, false}},
-    {SYS_copy_file_range, {enter_copy, leave_copy, false}},
-    {SYS_ioctl, {enter_clone, leave_clone, false}},
-    {0, {NULL, NULL, false}},
+    {SYS_write, {enter_write, leave_write, false, pc_write_instead}},
+    {SYS_pwrite64, {enter_write, leave_write, false, pc_write_instead}},
+    {SYS_writev, {enter_write, leave_write, false, NULL}},
+    {SYS_pwritev, {enter_write, leave_write, false, NULL}},
+    {SYS_pwritev2, {enter_write, leave_write, false, NULL}},
+    {SYS_vmsplice, {enter_send, leave_write, false, NULL}},
+    {SYS_sendto, {enter_send, leave_write, false, NULL}},
+    {SYS_sendmsg, {enter_send, leave_write, false, NULL}},
+    {SYS_sendmmsg, {enter_send, leave_sendmmsg, false, NULL}},
+    {SYS_sendfile, {enter_copy, leave_copy, false, NULL}},
+    {SYS_splice, {enter_copy, leave_copy, false, NULL}},
+    {SYS_copy_file_range, {enter_copy, leave_copy, false, NULL}},
+    {SYS_ioctl, {enter_clone, leave_clone, false, NULL}},
+    {0, {NULL, NULL, false, NULL}},
 };

@@ -135,7 +135,8 @@ static void emit_import(struct pc_recorder *recorder, struct pc_thread *thread) 
     }
     pc_place_look(to);
     if (!to->exists || !S_ISREG(to->status.st_mode)) {
-        pc_note(recorder, thread, "%s was moved in from outside the data folder and is no regular file: not followed",
+        pc_note(recorder, thread,
+                "%s was moved in from outside the data folder and is no regular file: not followed",
                 to->path);
         return;
     }
@@ -188,7 +189,8 @@ static void leave_rename(struct pc_recorder *recorder, struct pc_thread *thread)
         return;
     bool crosses = call->from.inside != call->to.inside;
     if (crosses && (call->flags & RENAME_EXCHANGE) != 0)
-        pc_note(recorder, thread, "%s and %s were exchanged across the border of the data folder: not followed",
+        pc_note(recorder, thread,
+                "%s and %s were exchanged across the border of the data folder: not followed",
                 call->from.path, call->to.path);
     else if (!crosses)
         emit_rename(recorder, thread);
@@ -218,10 +220,10 @@ static void leave_link(struct pc_recorder *recorder, struct pc_thread *thread) {
 }
 
 const struct pc_call_entry pc_calls_links[] = {
-    {SYS_rename, {enter_rename, leave_rename, false}},
-    {SYS_renameat, {enter_renameat, leave_rename, false}},
-    {SYS_renameat2, {enter_renameat, leave_rename, false}},
-    {SYS_link, {enter_link, leave_link, false}},
-    {SYS_linkat, {enter_linkat, leave_link, false}},
-    {0, {NULL, NULL, false}},
+    {SYS_rename, {enter_rename, leave_rename, false, NULL}},
+    {SYS_renameat, {enter_renameat, leave_rename, false, NULL}},
+    {SYS_renameat2, {enter_renameat, leave_rename, false, NULL}},
+    {SYS_link, {enter_link, leave_link, false, NULL}},
+    {SYS_linkat, {enter_linkat, leave_link, false, NULL}},
+    {0, {NULL, NULL, false, NULL}},
 };

@@ -76,7 +76,8 @@ static unsigned each_mapping(struct pc_recorder *recorder, struct pc_thread *thr
     return found;
 }
 
-static void emit_msync(struct pc_recorder *recorder, struct pc_thread *thread, const struct mapping *mapping) {
+static void emit_msync(struct pc_recorder *recorder, struct pc_thread *thread,
+                       const struct mapping *mapping) {
     const struct pc_call *call = &thread->call;
     uint64_t start = call->arg[0] > mapping->start ? call->arg[0] : mapping->start;
     uint64_t end = call->arg[0] + call->arg[1];
@@ -111,9 +112,9 @@ static void leave_refused(struct pc_recorder *recorder, struct pc_thread *thread
 }
 
 const struct pc_call_entry pc_calls_memory[] = {
-    {SYS_mmap, {enter_mmap, leave_mmap, false}},
-    {SYS_msync, {enter_msync, leave_msync, true}},
-    {SYS_io_uring_setup, {enter_refused, leave_refused, false}},
-    {SYS_io_setup, {enter_refused, leave_refused, false}},
-    {0, {NULL, NULL, false}},
+    {SYS_mmap, {enter_mmap, leave_mmap, false, NULL}},
+    {SYS_msync, {enter_msync, leave_msync, true, NULL}},
+    {SYS_io_uring_setup, {enter_refused, leave_refused, false, NULL}},
+    {SYS_io_setup, {enter_refused, leave_refused, false, NULL}},
+    {0, {NULL, NULL, false, NULL}},
 };

@@ -126,15 +126,15 @@ static void leave_remove(struct pc_recorder *recorder, struct pc_thread *thread)
 }
 
 const struct pc_call_entry pc_calls_names[] = {
-    {SYS_mkdir, {enter_plain, leave_mkdir, false}},
-    {SYS_mkdirat, {enter_at, leave_mkdir, false}},
-    {SYS_mknod, {enter_plain, leave_mknod, false}},
-    {SYS_mknodat, {enter_at, leave_mknod, false}},
-    {SYS_symlink, {enter_symlink, leave_symlink, false}},
-    {SYS_symlinkat, {enter_symlinkat, leave_symlink, false}},
-    {SYS_bind, {enter_bind, leave_mknod, false}},
-    {SYS_unlink, {enter_plain, leave_remove, false}},
-    {SYS_unlinkat, {enter_at, leave_remove, false}},
-    {SYS_rmdir, {enter_plain, leave_remove, false}},
-    {0, {NULL, NULL, false}},
+    {SYS_mkdir, {enter_plain, leave_mkdir, false, NULL}},
+    {SYS_mkdirat, {enter_at, leave_mkdir, false, NULL}},
+    {SYS_mknod, {enter_plain, leave_mknod, false, NULL}},
+    {SYS_mknodat, {enter_at, leave_mknod, false, NULL}},
+    {SYS_symlink, {enter_symlink, leave_symlink, false, NULL}},
+    {SYS_symlinkat, {enter_symlinkat, leave_symlink, false, NULL}},
+    {SYS_bind, {enter_bind, leave_mknod, false, NULL}},
+    {SYS_unlink, {enter_plain, leave_remove, false, NULL}},
+    {SYS_unlinkat, {enter_at, leave_remove, false, NULL}},
+    {SYS_rmdir, {enter_plain, leave_remove, false, NULL}},
+    {0, {NULL, NULL, false, NULL}},
 };

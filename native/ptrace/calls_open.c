@@ -1,8 +1,8 @@
 /* open and close.
  *
- * Before `leave`: a file that the call may have made or emptied was looked at while no other call could change
- * the data folder. After: PC_CREATE if it is new, PC_TRUNCATE if O_TRUNC took something from it. Opening an
- * existing file changes nothing and gives no event. */
+ * Before `leave`: a file that the call may have made or emptied was looked at while no other call could
+ * change the data folder. After: PC_CREATE if it is new, PC_TRUNCATE if O_TRUNC took something from it.
+ * Opening an existing file changes nothing and gives no event. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -159,8 +159,12 @@ static void leave_close(struct pc_recorder *recorder, struct pc_thread *thread) 
 }
 
 const struct pc_call_entry pc_calls_open[] = {
-    {SYS_open, {enter_open_old, leave_open, false}}, {SYS_creat, {enter_creat, leave_open, false}},
-    {SYS_openat, {enter_openat, leave_open, false}}, {SYS_openat2, {enter_openat2, leave_open, false}},
-    {SYS_close, {enter_close, leave_close, false}},
-    {SYS_dup2, {enter_dup, leave_close, false}}, {SYS_dup3, {enter_dup, leave_close, false}}, {0, {NULL, NULL, false}},
+    {SYS_open, {enter_open_old, leave_open, false, NULL}},
+    {SYS_creat, {enter_creat, leave_open, false, NULL}},
+    {SYS_openat, {enter_openat, leave_open, false, NULL}},
+    {SYS_openat2, {enter_openat2, leave_open, false, NULL}},
+    {SYS_close, {enter_close, leave_close, false, NULL}},
+    {SYS_dup2, {enter_dup, leave_close, false, NULL}},
+    {SYS_dup3, {enter_dup, leave_close, false, NULL}},
+    {0, {NULL, NULL, false, NULL}},
 };

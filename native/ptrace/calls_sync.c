@@ -69,10 +69,10 @@ static void leave_sync_range(struct pc_recorder *recorder, struct pc_thread *thr
 }
 
 const struct pc_call_entry pc_calls_sync[] = {
-    {SYS_fsync, {enter_fd, leave_fsync, true}},
-    {SYS_fdatasync, {enter_fd, leave_fsync, true}},
-    {SYS_sync, {enter_sync, leave_sync, true}},
-    {SYS_syncfs, {enter_syncfs, leave_syncfs, true}},
-    {SYS_sync_file_range, {enter_fd, leave_sync_range, true}},
-    {0, {NULL, NULL, false}},
+    {SYS_fsync, {enter_fd, leave_fsync, true, NULL}},
+    {SYS_fdatasync, {enter_fd, leave_fsync, true, NULL}},
+    {SYS_sync, {enter_sync, leave_sync, true, NULL}},
+    {SYS_syncfs, {enter_syncfs, leave_syncfs, true, NULL}},
+    {SYS_sync_file_range, {enter_fd, leave_sync_range, true, NULL}},
+    {0, {NULL, NULL, false, NULL}},
 };

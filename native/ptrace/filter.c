@@ -37,16 +37,16 @@
 #define NR_SETXATTRAT    463
 #define NR_REMOVEXATTRAT 466
 
-#define STOP_IF_OPEN(number, argument)                                                                        \
+#define STOP_IF_OPEN(number, argument)                                                                       \
     SKIP_UNLESS_EQ((number), 4), LOAD(args[argument]), SKIP_UNLESS_ANY(OPEN_BITS, 1), TRACE, ALLOW
 
 /* Only shared, writable mappings of files can change one. */
-#define STOP_IF_MMAP                                                                                          \
-    SKIP_UNLESS_EQ(SYS_mmap, 7), LOAD(args[3]), SKIP_IF_ANY(MAP_ANONYMOUS, 4), SKIP_UNLESS_ANY(MAP_SHARED, 3), \
-        LOAD(args[2]), SKIP_UNLESS_ANY(PROT_WRITE, 1), TRACE, ALLOW
+#define STOP_IF_MMAP                                                                                         \
+    SKIP_UNLESS_EQ(SYS_mmap, 7), LOAD(args[3]), SKIP_IF_ANY(MAP_ANONYMOUS, 4),                               \
+        SKIP_UNLESS_ANY(MAP_SHARED, 3), LOAD(args[2]), SKIP_UNLESS_ANY(PROT_WRITE, 1), TRACE, ALLOW
 
-#define STOP_IF_CLONE                                                                                         \
-    SKIP_UNLESS_EQ(SYS_ioctl, 5), LOAD(args[1]), SKIP_IF_EQ(FICLONE, 1), SKIP_UNLESS_EQ(FICLONERANGE, 1),     \
+#define STOP_IF_CLONE                                                                                        \
+    SKIP_UNLESS_EQ(SYS_ioctl, 5), LOAD(args[1]), SKIP_IF_EQ(FICLONE, 1), SKIP_UNLESS_EQ(FICLONERANGE, 1),    \
         TRACE, ALLOW
 
 static struct sock_filter program[] = {

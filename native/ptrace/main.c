@@ -28,6 +28,7 @@ struct options {
     const char *output, *dir, *view;
     pid_t attach; /* 0: start a program */
     bool no_stacks;
+    bool no_shortcuts;
     struct pc_start start;
 };
 
@@ -55,22 +56,42 @@ static struct options parse_options(int argc, char **argv) {
         {"view", required_argument, NULL, 'v'},   {"cwd", required_argument, NULL, 'c'},
         {"stdout", required_argument, NULL, '1'}, {"stderr", required_argument, NULL, '2'},
         {"no-stacks", no_argument, NULL, 'n'},    {"attach", required_argument, NULL, 'a'},
-        {NULL, 0, NULL, 0},
+        {"no-shortcuts", no_argument, NULL, 's'}, {NULL, 0, NULL, 0},
     };
     struct options options = {0};
     int letter;
     opterr = 0;
     while ((letter = getopt_long(argc, argv, "+", known, NULL)) != -1) {
         switch (letter) {
-        case 'o': options.output = optarg; break;
-        case 'd': options.dir = optarg; break;
-        case 'v': options.view = optarg; break;
-        case 'c': options.start.cwd = optarg; break;
-        case '1': options.start.out_path = optarg; break;
-        case '2': options.start.err_path = optarg; break;
-        case 'n': options.no_stacks = true; break;
-        case 'a': options.attach = parse_pid(optarg); break;
-        default: die(EXIT_TRACER, "unknown option or missing value: %s", argv[optind - 1]);
+        case 'o':
+            options.output = optarg;
+            break;
+        case 'd':
+            options.dir = optarg;
+            break;
+        case 'v':
+            options.view = optarg;
+            break;
+        case 'c':
+            options.start.cwd = optarg;
+            break;
+        case '1':
+            options.start.out_path = optarg;
+            break;
+        case '2':
+            options.start.err_path = optarg;
+            break;
+        case 'n':
+            options.no_stacks = true;
+            break;
+        case 's':
+            options.no_shortcuts = true;
+            break;
+        case 'a':
+            options.attach = parse_pid(optarg);
+            break;
+        default:
+            die(EXIT_TRACER, "unknown option or missing value: %s", argv[optind - 1]);
         }
     }
     options.start.argv = argv + optind;
@@ -174,6 +195,7 @@ int main(int argc, char **argv) {
     recorder.writer = pc_writer_open(options.output, error, sizeof(error));
     if (recorder.writer == NULL)
         die(EXIT_TRACER, "%s", error);
+    recorder.shortcuts = !options.no_shortcuts;
     write_meta(&recorder, &options);
     prepare(&recorder, &options);
     raise_descriptor_limit();

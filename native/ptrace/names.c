@@ -1,7 +1,7 @@
 /* Path names as the traced thread means them.
  *
- * Before: a thread in a ptrace stop. After: descriptors and canonical paths in the tracer. Names are walked by
- * the kernel, from the thread's own root or current folder (through /proc) or from a duplicate of its
+ * Before: a thread in a ptrace stop. After: descriptors and canonical paths in the tracer. Names are walked
+ * by the kernel, from the thread's own root or current folder (through /proc) or from a duplicate of its
  * descriptor; only names that mean "the calling process" (/proc/self) are rewritten first. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -93,8 +93,8 @@ static bool split(char *name, char *last, size_t size) {
 }
 
 void pc_place_look(struct pc_place *place) {
-    place->exists = place->parent >= 0 &&
-                    fstatat(place->parent, place->last, &place->status, AT_SYMLINK_NOFOLLOW) == 0;
+    place->exists =
+        place->parent >= 0 && fstatat(place->parent, place->last, &place->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Another file system mounted below the data folder is no part of it. */

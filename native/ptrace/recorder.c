@@ -5,13 +5,31 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "stack.h"
+
+/* File systems whose writes never wait for another process, so that the tracer may do them. FUSE is the one
+ * that matters: its server may be a process that we hold stopped. */
+static bool is_local(const char *dir) {
+    static const unsigned long local[] = {EXT4_SUPER_MAGIC,     XFS_SUPER_MAGIC,  BTRFS_SUPER_MAGIC,
+                                          TMPFS_MAGIC,          F2FS_SUPER_MAGIC, RAMFS_MAGIC,
+                                          OVERLAYFS_SUPER_MAGIC};
+    struct statfs status;
+    if (statfs(dir, &status) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++) {
+        if ((unsigned long)status.f_type == local[i])
+            return true;
+    }
+    return false;
+}
 
 int pc_recorder_start(struct pc_recorder *recorder, const char *dir) {
     struct stat status;
@@ -23,6 +41,7 @@ int pc_recorder_start(struct pc_recorder *recorder, const char *dir) {
     /* "/" as the data folder: every absolute path is below it. */
     recorder->dir_length = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
     recorder->dir_dev = status.st_dev;
+    recorder->shortcuts = recorder->shortcuts && is_local(dir);
     return 0;
 }
 
@@ -68,8 +87,7 @@ struct pc_event pc_event_of(struct pc_recorder *recorder, struct pc_thread *thre
     event.tid = (uint32_t)thread->tid;
     if (recorder->stacks != NULL && thread->call.kind != NULL) {
         if (!thread->call.has_stack)
-            thread->call.stack =
-                pc_stack_capture(recorder->stacks, thread->tgid, thread->tid, &thread->regs);
+            thread->call.stack = pc_stack_capture(recorder->stacks, thread->tgid, thread->tid, &thread->regs);
         thread->call.has_stack = true;
         event.stack = thread->call.stack;
     }

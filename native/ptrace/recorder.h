@@ -19,7 +19,8 @@ struct pc_recorder {
     struct pc_writer *writer;
     struct pc_stacks *stacks; /* NULL: no stacks wanted */
     const struct pc_threads *threads;
-    const char *dir;          /* canonical path of the data folder, as the program sees it */
+    bool shortcuts;  /* plain writes may be done in the program's place: pc_write_instead */
+    const char *dir; /* canonical path of the data folder, as the program sees it */
     size_t dir_length;
     dev_t dir_dev;
     struct pc_numset inodes; /* of dir_dev, known to lie in the data folder and to have a name there */

@@ -77,7 +77,8 @@ static void snap_file(struct walk *walk, int folder, const char *name, const str
         return;
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
     if (file < 0 || !snap_content(walk, file, status->st_ino, status->st_size))
-        pc_note(walk->recorder, NULL, "%s/%s cannot be read: taken as zeros", walk->recorder->dir, walk->path);
+        pc_note(walk->recorder, NULL, "%s/%s cannot be read: taken as zeros", walk->recorder->dir,
+                walk->path);
     if (file >= 0)
         close(file);
 }
@@ -101,7 +102,8 @@ static void snap_folder(struct walk *walk, int parent, const char *name, const s
     if (folder >= 0)
         walk_folder(walk, folder); /* closes it */
     else
-        pc_note(walk->recorder, NULL, "the folder %s/%s cannot be read: left out", walk->recorder->dir, walk->path);
+        pc_note(walk->recorder, NULL, "the folder %s/%s cannot be read: left out", walk->recorder->dir,
+                walk->path);
 }
 
 /* One name in `folder`; walk->path already ends with it. */

@@ -94,8 +94,8 @@ static bool other_namespace(pid_t pid, const char *name) {
 
 /* The program may see the data folder in a view of its own; to see the same we go there. */
 static int enter_namespaces(pid_t pid) {
-    int flags = (other_namespace(pid, "user") ? CLONE_NEWUSER : 0) |
-                (other_namespace(pid, "mnt") ? CLONE_NEWNS : 0);
+    int flags =
+        (other_namespace(pid, "user") ? CLONE_NEWUSER : 0) | (other_namespace(pid, "mnt") ? CLONE_NEWNS : 0);
     if ((flags & CLONE_NEWNS) == 0)
         return 0;
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

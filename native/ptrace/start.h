@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Zeroed, then filled in by the options. Functions that can fail return 0 or -1 with the reason in `error`. */
+/* Zeroed, then filled in by the options. Functions that can fail return 0 or -1 with the reason in `error`.
+ */
 struct pc_start {
     char **argv;
     const char *cwd;      /* NULL: where the tracer is */

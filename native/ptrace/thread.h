@@ -12,11 +12,11 @@
 
 /* A name as a call means it: last component in its real parent folder. */
 struct pc_place {
-    int parent;     /* O_PATH descriptor of the parent folder, -1: none */
-    bool known;     /* the parent folder could be resolved */
-    bool inside;    /* the name lies in the data folder */
-    bool exists;    /* ... and stood for something when looked at, described by `status` (lstat) */
-    bool unnamed;   /* given by descriptor: there is no name */
+    int parent;   /* O_PATH descriptor of the parent folder, -1: none */
+    bool known;   /* the parent folder could be resolved */
+    bool inside;  /* the name lies in the data folder */
+    bool exists;  /* ... and stood for something when looked at, described by `status` (lstat) */
+    bool unnamed; /* given by descriptor: there is no name */
     struct stat status;
     char last[NAME_MAX + 1];
     char path[PATH_MAX]; /* absolute and canonical; "" if not known */

@@ -62,7 +62,8 @@ static void resume(const struct pc_thread *thread, enum __ptrace_request request
     (void)ptrace(request, thread->tid, 0, signal_number);
 }
 
-/* Signals that interrupt waitpid, which has no timeout. The timer repeats, so none is ever missed for long. */
+/* Signals that interrupt waitpid, which has no timeout. The timer repeats, so none is ever missed for long.
+ */
 static void set_ticking(struct tracer *tracer, bool on) {
     struct itimerval interval = {0};
     if (tracer->ticking == on)
@@ -73,11 +74,21 @@ static void set_ticking(struct tracer *tracer, bool on) {
     tracer->ticking = on;
 }
 
-static void refuse(struct pc_thread *thread) {
+/* Lets the thread go on behind its call with this result, as if it had done the call. */
+static void answer(struct pc_thread *thread, int64_t result) {
     struct user_regs_struct regs = thread->regs;
-    regs.orig_rax = (unsigned long long)-1; /* no call at all, with this result */
-    regs.rax = (unsigned long long)-ENOSYS;
+    regs.orig_rax = (unsigned long long)-1; /* no call at all */
+    regs.rax = (unsigned long long)result;
     (void)ptrace(PTRACE_SETREGS, thread->tid, 0, &regs);
+    pc_call_drop(thread);
+    resume(thread, PTRACE_CONT, 0);
+}
+
+/* Whether a call that may have its turn now could be done in the thread's place. */
+static bool done_instead(struct tracer *tracer, struct pc_thread *thread) {
+    if (tracer->turns.holder != NULL || thread->call.kind->instead == NULL)
+        return false;
+    return thread->call.kind->instead(tracer->recorder, thread);
 }
 
 static void let_in(struct pc_thread *thread) {
@@ -93,6 +104,10 @@ static void on_entry(struct tracer *tracer, struct pc_thread *thread) {
         return;
     }
     if (verdict == PC_TURN) {
+        if (done_instead(tracer, thread)) {
+            answer(thread, thread->call.result);
+            return;
+        }
         if (pc_turns_take(&tracer->turns, thread)) {
             let_in(thread);
             return;
@@ -106,8 +121,10 @@ static void on_entry(struct tracer *tracer, struct pc_thread *thread) {
     }
     if (verdict == PC_AT_ONCE || verdict == PC_REFUSE)
         pc_call_leave(tracer->recorder, thread, 0);
-    if (verdict == PC_REFUSE)
-        refuse(thread);
+    if (verdict == PC_REFUSE) {
+        answer(thread, -ENOSYS);
+        return;
+    }
     pc_call_drop(thread);
     resume(thread, PTRACE_CONT, 0);
 }
@@ -279,7 +296,8 @@ static void on_stop(struct tracer *tracer, struct pc_thread *thread, int status)
             finish_call(tracer, thread);
             return;
         }
-        resume(thread, thread->state == PC_IN_CALL ? PTRACE_SYSCALL : PTRACE_CONT, event == 0 ? signal_number : 0);
+        resume(thread, thread->state == PC_IN_CALL ? PTRACE_SYSCALL : PTRACE_CONT,
+               event == 0 ? signal_number : 0);
         return;
     }
     resume(thread, PTRACE_CONT, 0);
@@ -340,6 +358,8 @@ static void catch_signals(void) {
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    /* A limit on file sizes must be an error of the writer, not the end of us. */
+    signal(SIGXFSZ, SIG_IGN);
     action.sa_handler = on_tick;
     sigaction(SIGALRM, &action, NULL);
 }

@@ -87,8 +87,8 @@ static bool append_extent(struct pc_writer *writer, uint32_t kind, uint64_t need
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t map_start = start / page * page;
     extent->map_length = (size_t)(start + length - map_start);
-    extent->map = mmap(NULL, extent->map_length, PROT_READ | PROT_WRITE, MAP_SHARED, writer->file,
-                       (off_t)map_start);
+    extent->map =
+        mmap(NULL, extent->map_length, PROT_READ | PROT_WRITE, MAP_SHARED, writer->file, (off_t)map_start);
     if (extent->map == MAP_FAILED) {
         writer->error = errno;
         return false;

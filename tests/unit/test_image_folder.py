@@ -25,8 +25,7 @@ from powercut.image.folder import ImageFolder
 from powercut.image.image import BLOCK
 from powercut.image.scratch import ScratchError
 from powercut.image.watch import Watch, WatchLimit
-
-from .plain_images import FILE, FOLDER, OTHER, SYMLINK, PlainImage, PlainTimeline, Thing, state
+from tests.unit.plain_images import FILE, FOLDER, OTHER, SYMLINK, PlainImage, PlainTimeline, Thing, state
 
 
 def found(root: Path) -> dict[bytes, tuple[object, ...]]:

@@ -1,7 +1,7 @@
 """Diagnosis: from failing states to findings, one for each root cause.
 
 Before: states that the oracle refused. After: each of them is explained by a finding: it was shrunk, classified and
-given a fix, or it is a state that the fix of an earlier finding makes impossible (or, where no sync can help, one that
+given a fix, or it passes once the fixes of earlier findings have saved what they save (or, where no sync can help, it
 shows the same two places).
 
 The kind of a finding follows from questions to the model and the oracle, in this order: did the recovery die; does the
@@ -19,7 +19,7 @@ from powercut.findings.fixes import Proposal, propose
 from powercut.findings.places import Places
 from powercut.findings.shrink import Shrinker
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.states.state import NEVER, State
+from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 
 # Judge states of a timeline; the second number of each pair is the point up to which output counts (None: the crash).
@@ -63,8 +63,11 @@ class Diagnosis:
 
     def explain(self, number: int, state: State, verdict: Verdict) -> Finding | None:
         """Explain one failing state; the finding if it is a new one."""
-        if self._is_known(number, state):
+        left = self._unexplained(number, state)
+        if left is None:
             return None
+        if left != state:
+            state, verdict = left, self._judge(number, [(left, None)])[0]
         timeline = self._timelines[number]
         shrunk = Shrinker(timeline, lambda states: self._fails(number, states)).shrink(state)
         final = self._judge(number, [(shrunk, None)])[0]
@@ -78,27 +81,33 @@ class Diagnosis:
 
     # Known causes
 
-    def _is_known(self, number: int, state: State) -> bool:
+    def _unexplained(self, number: int, state: State) -> State | None:
+        """What is left of a failing state once the known causes are repaired; None if it passes then."""
         for cause in self._causes:
-            if self._shows(cause, number, state):
+            repaired = self._repaired(cause, number, state)
+            if repaired is None or (repaired != state and not self._fails(number, [repaired])[0]):
                 cause.finding.occurrences += 1
                 self._add_model(cause.finding, number)
-                return True
-        return False
+                return None
+            state = repaired
+        return state
 
-    def _shows(self, cause: _Cause, number: int, state: State) -> bool:
+    def _repaired(self, cause: _Cause, number: int, state: State) -> State | None:
+        """The state with all that a cause's fix would have saved; None if it shows a cause that no sync can fix."""
         timeline = self._timelines[number]
         if cause.proposal is not None and cause.finding.fix is not None and cause.finding.fix.verified:
             fixed = cause.fixed.get(number)
             if fixed is None:
                 fixed = cause.fixed[number] = Timeline(timeline.trace, timeline.row, cause.proposal.syncs)
-            return not fixed.is_possible(state)
-        lost = timeline.lost(state) or self._next_updates(timeline, state.point)
-        sites = {_site(timeline, update) for update in lost}
-        if sites & cause.lost_sites:
-            return True
+            if fixed.is_possible(state):
+                return state
+            lost = (u for u in timeline.lost(state) if not fixed.is_guaranteed(u, state.point))
+            return State(state.point, Base.ISSUED, frozenset(lost))
+        lost_updates = timeline.lost(state) or self._next_updates(timeline, state.point)
+        sites = {_site(timeline, update) for update in lost_updates}
         # What must happen together must do so either way round.
-        return cause.partner_stack != 0 and any(stack == cause.partner_stack for stack, _ in sites)
+        shows = sites & cause.lost_sites or any(stack == cause.partner_stack != 0 for stack, _ in sites)
+        return None if shows else state
 
     def _add_model(self, finding: Finding, number: int) -> None:
         name = self._timelines[number].row.name
@@ -160,8 +169,7 @@ class Diagnosis:
         first = timeline.issued(point)
         if first >= len(timeline.updates):
             return []
-        event = timeline.updates.event[first]
-        return [u for u in range(first, len(timeline.updates)) if timeline.updates.event[u] == event]
+        return list(timeline.updates_of(timeline.updates.event[first]))
 
     # Recording
 
@@ -203,13 +211,30 @@ class Diagnosis:
             not lost or case.partner is None or case.partner <= int(timeline.event[lost[0]])
         )
         if survived_first or case.partner is None:
-            return None, Fix(_ATOMIC_ADVICE, False)
+            return None, self._swap(case) or Fix(_ATOMIC_ADVICE, False)
         found = propose(timeline, case.state, case.lost, case.partner)
         if found is None:
             return None, None
         proposal, verified = found
         place = self._places.location(case.partner, "", "")
         return proposal, Fix(f"call {' and '.join(proposal.calls)} before {place.short}", verified)
+
+    def _swap(self, case: _Case) -> Fix | None:
+        """Ask whether the two calls would be safe the other way round: the later one alone, without the earlier.
+
+        That image is one of another program, not a crash state of this one: the model's order does not bind it.
+        """
+        timeline = self._timelines[case.timeline]
+        if case.partner is None or not case.lost:
+            return None
+        later = int(timeline.event[case.lost[0]])
+        earlier = frozenset(timeline.updates_of(case.partner))
+        if case.partner >= later or any(timeline.is_guaranteed(u, 2 * later) for u in earlier):
+            return None
+        if self._fails(case.timeline, [State(2 * later, Base.ISSUED, earlier)])[0]:
+            return None
+        first, second = (self._places.location(event, "", "").short for event in (later, case.partner))
+        return Fix(f"do {first} first, sync it, and only then do {second}", True)
 
     def _locations(self, case: _Case) -> list[Location]:
         timeline = self._timelines[case.timeline]
@@ -223,8 +248,8 @@ class Diagnosis:
             if any(index == case.partner for index, _ in timeline.outputs):
                 locations.append(self._places.of_output(timeline, case.partner))
             else:
-                updates = [u for u in range(len(timeline.updates)) if timeline.updates.event[u] == case.partner]
-                locations.append(self._places.of_update(timeline, updates[-1], "survived"))
+                update = timeline.updates_of(case.partner)[0]
+                locations.append(self._places.of_update(timeline, update, "survived"))
         return locations
 
     def _survivors(self, case: _Case) -> list[str]:

@@ -38,7 +38,8 @@ class Places:
 
     def of_update(self, timeline: Timeline, update: int, role: str) -> Location:
         """The place that issued an update."""
-        return self.location(int(timeline.event[update]), role, timeline.describe(update))
+        event = int(timeline.event[update])
+        return self.location(event, role, timeline.describe_call(event))
 
     def of_output(self, timeline: Timeline, event: int) -> Location:
         """The place that told the outside, with the line it had printed by then."""

@@ -60,7 +60,7 @@ def explain(finding: Finding) -> str:
         said = printable(finding.output.strip()).splitlines()[-_OUTPUT_LINES:]
         lines.extend(f"    | {line}" for line in said)
     if finding.fix is not None:
-        mark = " (verified: the model then has no such state)" if finding.fix.verified else ""
+        mark = " (verified in the model)" if finding.fix.verified else ""
         lines.extend(_wrap(f"fix: {finding.fix.text}{mark}", 2))
     lines.append(f"  reachable on: {', '.join(finding.models)}; {finding.occurrences} failing states")
     lines.append(f"  replay: {finding.replay}")

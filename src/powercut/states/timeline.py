@@ -242,6 +242,20 @@ class Timeline:
         """One update in words."""
         return self.index.describe(update)
 
+    def describe_call(self, event: int) -> str:
+        """What a call did, in words: a write as a whole, everything else by its first update."""
+        update = int(np.searchsorted(self.event, event))
+        record = self.trace.events[event]
+        if int(record["kind"]) == Kind.WRITE:
+            name = self.index.path_of(self.updates.obj[update], at=update).decode("utf-8", "replace")
+            return f"the write of {int(record['length'])} bytes at {int(record['offset'])} to {name}"
+        return self.describe(update)
+
+    def updates_of(self, event: int) -> range:
+        """The updates that an event issued."""
+        first, last = np.searchsorted(self.event, (event, event + 1))
+        return range(int(first), int(last))
+
     def kind(self, update: int) -> UpdateKind:
         """What an update changes."""
         return UpdateKind(self.updates.kind[update])
