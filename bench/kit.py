@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -108,6 +109,14 @@ def timed(command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: 
     start = time.perf_counter()
     run(command, env=env, cwd=cwd)
     return time.perf_counter() - start
+
+
+def cpu_of_children(work: Callable[[], float]) -> tuple[float, float]:
+    """What some work returns, and the CPU seconds that all processes it started and reaped have used."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = work()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return result, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def turns(count: int, contestants: Mapping[str, Callable[[], float]]) -> dict[str, list[float]]:

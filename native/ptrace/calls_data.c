@@ -206,20 +206,32 @@ static int target_argument(const struct pc_call *call) {
                                                                                    : call->arg[0]);
 }
 
+/* The file that a copy to the outside takes its bytes from, if it can be read again. */
+static int open_source(struct pc_thread *thread) {
+    const struct pc_call *call = &thread->call;
+    struct stat status;
+    int fd = pc_dup_remote(thread, (int)call->arg[call->number == SYS_sendfile ? 1 : 0]);
+    if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 static enum pc_verdict enter_copy(struct pc_recorder *recorder, struct pc_thread *thread) {
     struct pc_call *call = &thread->call;
     enum pc_verdict verdict = verdict_for(pc_call_target(recorder, thread, target_argument(call)), call);
-    if (verdict == PC_WATCH && call->number == SYS_sendfile)
-        call->source = pc_dup_remote(thread, (int)call->arg[1]);
+    if (verdict == PC_WATCH)
+        call->source = open_source(thread);
     return verdict;
 }
 
-/* What sendfile sent to the outside is still in its source; what splice took from a pipe is gone. */
+/* What was sent to the outside is still in its source; only what splice took from a pipe is gone. */
 static void emit_copied_output(struct pc_recorder *recorder, struct pc_thread *thread) {
     struct pc_call *call = &thread->call;
     struct pc_event event = output_event(recorder, thread);
     if (call->source >= 0) {
-        uint64_t offset = offset_before(thread, call->arg[2], call->source, call->result);
+        uint64_t pointer = call->arg[call->number == SYS_sendfile ? 2 : 1];
+        uint64_t offset = offset_before(thread, pointer, call->source, call->result);
         unsigned char *room = pc_writer_blob_begin(recorder->writer, (uint64_t)call->result, &event.data);
         if (room == NULL)
             return;

@@ -83,8 +83,11 @@ static void emit_msync(struct pc_recorder *recorder, struct pc_thread *thread,
     uint64_t end = call->arg[0] + call->arg[1];
     if (end > mapping->end)
         end = mapping->end;
+    /* On some file systems (overlay, btrfs) the number in the list of mappings is not that of stat. */
+    struct stat status;
+    bool named = stat(mapping->path, &status) == 0 && status.st_dev == recorder->dir_dev;
     struct pc_event event = pc_event_of(recorder, thread, PC_MSYNC);
-    event.inode = mapping->inode;
+    event.inode = named ? status.st_ino : mapping->inode;
     event.offset = mapping->offset + (start - mapping->start);
     event.length = end - start;
     event.extra = (unsigned)call->arg[2];

@@ -124,12 +124,9 @@ static void write_command(struct pc_recorder *recorder, char **argv) {
 }
 
 static void write_meta(struct pc_recorder *recorder, const struct options *options) {
-    char text[PATH_MAX];
+    char text[64];
     write_command(recorder, options->start.argv);
-    const char *cwd = options->start.cwd;
-    if (cwd == NULL)
-        cwd = pc_start_cwd(options->attach, text, sizeof(text));
-    pc_meta(recorder, "cwd", cwd, strlen(cwd));
+    pc_meta(recorder, "cwd", options->start.cwd, strlen(options->start.cwd));
     pc_meta(recorder, "dir", options->dir, strlen(options->dir));
     pc_meta(recorder, "tracer", "ptrace 1", strlen("ptrace 1"));
     snprintf(text, sizeof(text), "%lld", (long long)time(NULL));
@@ -147,6 +144,9 @@ static void write_exit(struct pc_recorder *recorder, int status) {
 
 /* Looks at the data folder before the program runs. */
 static void look_at_folder(struct pc_recorder *recorder, const char *dir) {
+    char real[PATH_MAX];
+    if (realpath(dir, real) != NULL && strcmp(real, dir) != 0)
+        die(EXIT_TRACER, "--dir must be a canonical path: %s instead of %s", real, dir);
     int error = pc_recorder_start(recorder, dir);
     if (error == 0)
         error = pc_snapshot(recorder);
@@ -189,12 +189,15 @@ static int finish(struct pc_recorder *recorder, struct options *options, struct 
 }
 
 int main(int argc, char **argv) {
-    char error[PATH_MAX + 256];
+    char error[PATH_MAX + 256], cwd[PATH_MAX];
     struct pc_recorder recorder = {0};
     struct options options = parse_options(argc, argv);
     recorder.writer = pc_writer_open(options.output, error, sizeof(error));
     if (recorder.writer == NULL)
         die(EXIT_TRACER, "%s", error);
+    /* By name, so that in a view it means the folder as seen there. */
+    if (options.start.cwd == NULL)
+        options.start.cwd = pc_start_cwd(options.attach, cwd, sizeof(cwd));
     recorder.shortcuts = !options.no_shortcuts;
     write_meta(&recorder, &options);
     prepare(&recorder, &options);

@@ -102,6 +102,8 @@ uint32_t pc_name(struct pc_recorder *recorder, const char *bytes) {
     return pc_writer_string(recorder->writer, bytes, strlen(bytes));
 }
 
+enum { NOTE_LIMIT = 100 };
+
 static uint64_t hash_text(const char *text) {
     uint64_t hash = 14695981039346656037u; /* FNV-1a */
     for (; *text != '\0'; text++)
@@ -115,8 +117,10 @@ void pc_note(struct pc_recorder *recorder, struct pc_thread *thread, const char 
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (!pc_numset_add(&recorder->notes, hash_text(text)))
+    if (recorder->notes.count > NOTE_LIMIT || !pc_numset_add(&recorder->notes, hash_text(text)))
         return;
+    if (recorder->notes.count > NOTE_LIMIT)
+        snprintf(text, sizeof(text), "more notes like these are left out");
     struct pc_event event = {.kind = PC_NOTE};
     if (thread != NULL)
         event = pc_event_of(recorder, thread, PC_NOTE);

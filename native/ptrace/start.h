@@ -10,7 +10,7 @@
  */
 struct pc_start {
     char **argv;
-    const char *cwd;      /* NULL: where the tracer is */
+    const char *cwd;      /* where the program starts */
     const char *out_path; /* NULL: inherited */
     const char *err_path;
 

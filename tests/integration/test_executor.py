@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -237,6 +238,26 @@ def test_a_function_that_hangs(data: Path, views: bool) -> None:
     verdicts = judge_all(CallableOracle(check), data, views, count=10, timeout=0.5)
     assert [n for n, v in verdicts.items() if v.outcome is Outcome.HANG] == [5]
     assert sum(v.passed for v in verdicts.values()) == 9
+
+
+def test_workers_killed_at_any_moment_lose_no_verdict(data: Path, views: bool) -> None:
+    rng = random.Random(1)
+    count = 2000
+    verdicts: dict[int, Verdict] = {}
+    with LocalExecutor([timeline()], CallableOracle(lambda _: None), data, 3, 10.0, ScratchPolicy(), views) as executor:
+        executor.submit([Job(number, 0, state(number % COUNT)) for number in range(count)])
+        kills = 0
+        while len(verdicts) < count:
+            for result in executor.results(0.01):
+                assert result.id not in verdicts
+                verdicts[result.id] = result.verdict
+            if kills < 20 and executor._workers:
+                os.kill(rng.choice(executor._workers).pid, signal.SIGKILL)
+                kills += 1
+    crashed = sum(v.outcome is Outcome.CRASH for v in verdicts.values())
+    failed_to_build = sum(v.outcome is Outcome.ERROR for v in verdicts.values())
+    assert crashed + failed_to_build <= kills
+    assert sum(v.passed for v in verdicts.values()) == count - crashed - failed_to_build
 
 
 # Beginnings and ends

@@ -23,10 +23,10 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-def run_c(data: Path, body: str, *flags: str, **settings: object) -> Recording:
+def run_c(data: Path, body: str, *flags: str, options: list[str] | tuple[str, ...] = ()) -> Recording:
     """Record `main` with this body, started in the data folder, and check the replay."""
     program = compile_c(data.parent, "int main(int argc, char **argv) {\n" + body + "\nreturn 0; }", *flags)
-    recording = record(data, [program], **settings)
+    recording = record(data, [program], *options)
     assert_replays(recording)
     return recording
 
@@ -51,9 +51,10 @@ OK(close(fd)); OK(close(shared)); OK(close(app));
 """
 
 
+@pytest.mark.parametrize("options", [[], ["--no-shortcuts"]], ids=["", "plain"])
 @pytest.mark.parametrize("flags", [[], ["-static"]], ids=["dynamic", "static"])
-def test_writes(data: Path, flags: list[str]) -> None:
-    run = run_c(data, WRITES, *flags)
+def test_writes(data: Path, flags: list[str], options: list[str]) -> None:
+    run = run_c(data, WRITES, *flags, options=options)
     writes = run.events(Kind.WRITE)
     assert [(e.offset, e.length) for e in writes[:5]] == [(0, 10), (3, 2), (10, 11), (100, 11), (200, 11)]
     assert writes[4].flags == Flag.DSYNC
@@ -182,7 +183,7 @@ def test_border(data: Path) -> None:
         """,
     )
     imports = [e for e in run.events(Kind.CREATE) if e.flags == Flag.IMPORT]
-    assert [e.path for e in imports][0] == b"linked"
+    assert imports[0].path == b"linked"
     exported = [e for e in run.events(Kind.UNLINK) if e.flags == Flag.EXPORT]
     assert [e.path for e in exported] == [b"in"]
     assert b"not ours" not in {e.data for e in run.events(Kind.WRITE)}
@@ -359,3 +360,33 @@ def test_refusals_are_said(data: Path) -> None:
         """,
     )
     assert [note.split()[0] for note in run.trace.notes()] == ["io_uring", "Linux"]
+
+
+def test_copies_to_the_outside_are_outputs(data: Path) -> None:
+    """cat copies with copy_file_range where it can."""
+    out = data.parent / "out"
+    run = record(data, ["sh", "-c", "cat old; cat < old; cat old | cat"], "--stdout", str(out))
+    assert run.outputs == {Channel.STDOUT: b"old content\n" * 3}
+    assert out.read_bytes() == b"old content\n" * 3
+
+
+def test_limits_of_the_program_hold(data: Path) -> None:
+    """Writes done in the program's place must fail as its own would."""
+    run = run_c(
+        data,
+        r"""
+        #include <signal.h>
+        #include <sys/resource.h>
+        struct rlimit limit = {100, 100};
+        int fd = must(open("f", O_CREAT | O_WRONLY, 0600)), reader = must(open("old", O_RDONLY));
+        char block[80] = {1};
+        if (write(reader, "x", 1) != -1 || errno != EBADF) return 8;
+        if (pwrite(fd, "x", 1, -5) != -1 || errno != EINVAL) return 8;
+        OK(write(fd, block, 80));
+        OK(setrlimit(RLIMIT_FSIZE, &limit)); signal(SIGXFSZ, SIG_IGN);
+        if (write(fd, block, 80) != 20) return 8;
+        if (write(fd, block, 80) != -1 || errno != EFBIG) return 8;
+        OK(fchmod(fd, 06755)); OK(pwrite(fd, "y", 1, 0));
+        """,
+    )
+    assert [e.length for e in run.events(Kind.WRITE)] == [80, 20, 1]

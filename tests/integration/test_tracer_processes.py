@@ -118,7 +118,10 @@ def test_killed_while_others_wait(data: Path) -> None:
     """exit_group and SIGKILL in the midst of calls: the trace still explains the folder."""
     body = r"""
     static void *run(void *name) {
-        for (;;) { int fd = open(name, O_CREAT | O_WRONLY | O_APPEND, 0600); OK(write(fd, "0123456789", 10)); close(fd); }
+        for (;;) {
+            int fd = open(name, O_CREAT | O_WRONLY | O_APPEND, 0600);
+            OK(write(fd, "0123456789", 10)); close(fd);
+        }
     }
     int main(void) {
         pthread_t thread;
@@ -274,3 +277,32 @@ def test_without_privilege(tmp_path: Path) -> None:
         assert not recording.trace.notes()
     finally:
         subprocess.run(["rm", "-rf", str(folder)], check=True)
+
+
+def test_a_call_that_blocks_does_not_hold_up_the_others(data: Path) -> None:
+    """A lease makes an open wait for its holder, which wants to change the data folder first."""
+    body = r"""
+    static void *opener(void *unused) { OK(close(must(open("leased", O_WRONLY | O_TRUNC)))); return NULL; }
+    static void on(int number) {}
+    int main(void) {
+        pthread_t thread;
+        OK(write(must(creat("leased", 0600)), "full", 4));
+        for (int fd = 3; fd < 10; fd++) close(fd);
+        struct sigaction action = {.sa_handler = on};
+        sigaction(SIGIO, &action, NULL);
+        int fd = must(open("leased", O_RDONLY));
+        if (fcntl(fd, F_SETLEASE, F_RDLCK) != 0) return 77;
+        pthread_create(&thread, NULL, opener, NULL);
+        while (fcntl(fd, F_GETLEASE) == F_RDLCK) usleep(1000);
+        OK(write(must(creat("other", 0600)), "meanwhile", 9));
+        OK(fcntl(fd, F_SETLEASE, F_UNLCK));
+        pthread_join(thread, NULL);
+        return 0;
+    }"""
+    started = time.monotonic()
+    run = record(data, [compile_c(data.parent, "#include <signal.h>\n" + body)])
+    if run.trace.meta["exit"] == b"exited 77":
+        pytest.skip("no leases here")
+    assert run.trace.meta["exit"] == b"exited 0"
+    assert time.monotonic() - started < 10
+    assert_replays(run)

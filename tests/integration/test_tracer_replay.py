@@ -61,13 +61,14 @@ def random_program(seed: int, steps: int) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_random_programs(data: Path, seed: int) -> None:
+@pytest.mark.parametrize("options", [[], ["--no-shortcuts"]], ids=["", "plain"])
+@pytest.mark.parametrize("seed", range(6))
+def test_random_programs(data: Path, seed: int, options: list[str]) -> None:
     for name in ("a", "d", "e"):
         (data / name).mkdir() if name in "de" else (data / name).write_bytes(b"start" * 100)
     program = data.parent / "program.py"
     program.write_text(random_program(seed, 400))
-    run = record(data, [sys.executable, "-S", program])
+    run = record(data, [sys.executable, "-S", program], *options)
     assert_replays(run)
     assert not run.trace.notes()
     assert len(run.events(Kind.WRITE)) > 20
@@ -150,8 +151,9 @@ int main() {
 """
 
 
-def test_threads_are_put_in_the_order_of_their_effects(data: Path) -> None:
-    run = record(data, [compile_c(data.parent, THREADS, language="c++")])
+@pytest.mark.parametrize("options", [[], ["--no-shortcuts"]], ids=["", "plain"])
+def test_threads_are_put_in_the_order_of_their_effects(data: Path, options: list[str]) -> None:
+    run = record(data, [compile_c(data.parent, THREADS, language="c++")], *options)
     assert_replays(run)
     assert not run.trace.notes()
     assert len({e.tid for e in run.events(Kind.WRITE)}) == 4
@@ -162,9 +164,12 @@ def test_processes_are_put_in_order_too(data: Path) -> None:
     int main(void) {
         for (int p = 0; p < 4; p++)
             if (fork() == 0) {
-                int fd = must(open("shared", O_RDWR | O_CREAT, 0600)), log = must(open("log", O_WRONLY | O_APPEND | O_CREAT, 0600));
+                int fd = must(open("shared", O_RDWR | O_CREAT, 0600));
+                int log = must(open("log", O_WRONLY | O_APPEND | O_CREAT, 0600));
                 char block[64]; memset(block, 'a' + p, sizeof block);
-                for (int i = 0; i < 200; i++) { OK(pwrite(fd, block, sizeof block, i * 16)); OK(write(log, block, p + 1)); }
+                for (int i = 0; i < 200; i++) {
+                    OK(pwrite(fd, block, sizeof block, i * 16)); OK(write(log, block, p + 1));
+                }
                 _exit(0);
             }
         while (wait(NULL) > 0) {}

@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from powercut.image.arrangement import Arrangement
 from powercut.image.content import update_attributes, update_file
 from powercut.image.image import Changes, Image, ObjectKind
 from powercut.image.placement import ROOT, Entry, Placement
@@ -102,34 +103,31 @@ class ImageFolder:
         empty_folder(self._store, self._store)
         self._watch = Watch() if self._watching else None
         self._placement = Placement(self._root, self._store, self._watch)
-        self._stale: set[int] = {ROOT}  # objects to bring up to date now
-        self._waiting: set[int] = set()  # objects to bring up to date when they become visible
-        self._withheld: set[Entry] = set()  # names of the image that the disk cannot hold now
+        self._names = Arrangement(self._placement, self._store_limit)
         self._closed: set[int] = set()  # folders whose modes would keep us out
-        self._stored: dict[int, int] = {}  # files in the store and their sizes, oldest first
         self._settle(image, ((ROOT, name) for name in image.entries(ROOT)))
 
     def _follow(self, image: Image, changes: Changes) -> None:
         dirt = self._watch.take() if self._watch is not None else None
         entries = self._repair(dirt)
         self._note(changes, image)
-        self._settle(image, changes.entries | entries | self._withheld)
+        self._settle(image, changes.entries | entries | self._names.withheld)
 
     def _settle(self, image: Image, entries: Iterable[Entry]) -> None:
         """Apply, and look whether something else moved meanwhile: the kernel's late work for a dead process."""
         for _ in range(_ROUNDS):
             self._open_folders()
-            self._apply(image, entries)
+            self._names.apply(image, entries)
             self._update(image)
             if self._watch is None:
                 return
-            rest = self._watch.take().without(self._placement.touched, self._placement.touched_folders)
+            rest = self._watch.take(self._placement.touched, self._placement.touched_folders)
             self._placement.touched.clear()
             self._placement.touched_folders.clear()
             self._settled = time.clock_gettime_ns(_CLOCK_OF_FILES)
             if not rest:
                 return
-            entries = self._repair(rest) | self._withheld
+            entries = self._repair(rest) | self._names.withheld
         raise UnexplainedChange("the folder does not come to rest")
 
     def _repair(self, dirt: Dirt | None) -> set[Entry]:
@@ -139,7 +137,7 @@ class ImageFolder:
             raise UnexplainedChange("more happened than the kernel could tell")
         repair = Repair(self._placement, self._privileged, self._settled)
         repair.run(dirt)
-        self._stale |= repair.objects
+        self._names.stale |= repair.objects
         self._placement.touch(repair.entries, repair.objects)
         return repair.entries
 
@@ -155,105 +153,14 @@ class ImageFolder:
                     node.blocks = None
                 elif node.blocks is not None:
                     node.blocks |= blocks
-                self._stale.add(file)
+                self._names.stale.add(file)
         for obj in changes.meta:
             node = nodes.get(obj)
             if node is not None:
                 node.meta = True
-                self._stale.add(obj)
+                self._names.stale.add(obj)
                 if node.kind is ObjectKind.FILE:
                     node.low = min(node.low, image.size(obj))
-
-    def _apply(self, image: Image, entries: Iterable[Entry]) -> None:
-        """Take out all that is old, then put in all that is new, folders first."""
-        placement = self._placement
-        new: list[tuple[int, bytes, int]] = []
-        self._withheld = set()
-        for folder, name in entries:
-            node = placement.nodes.get(folder)
-            if node is None:
-                continue
-            wanted = image.entry(folder, name)
-            found = node.children.get(name)
-            if wanted != found:
-                if found is not None:
-                    self._take_out(folder, name)
-                if wanted is not None:
-                    new.append((folder, name, wanted))
-        others: list[tuple[int, bytes, int]] = []
-        for folder, name, obj in new:  # grows while folders are made
-            kind = image.kind(obj)
-            if kind is not ObjectKind.FOLDER:
-                if kind is not ObjectKind.OTHER:
-                    others.append((folder, name, obj))
-            elif self._put_folder(folder, name, obj):
-                new.extend((obj, child, number) for child, number in image.entries(obj).items())
-        for folder, name, obj in others:
-            self._put_other(image, folder, name, obj)
-        self._hide_links()
-        self._evict()
-
-    def _take_out(self, folder: int, name: bytes) -> None:
-        obj = self._placement.take_out(folder, name)
-        node = self._placement.nodes.get(obj)
-        if node is not None and not node.names and node.kind is ObjectKind.FILE:
-            self._stored[obj] = node.size
-
-    def _put_folder(self, folder: int, name: bytes, obj: int) -> bool:
-        """Place a folder; whether it is a new one. A folder has one place on disk, and none inside itself."""
-        node = self._placement.nodes.get(obj)
-        if node is None:
-            self._placement.make(folder, name, obj, ObjectKind.FOLDER, b"")
-            self._stale.add(obj)
-            return True
-        if node.names or obj == ROOT or self._inside(folder, obj):
-            self._withheld.add((folder, name))
-            return False
-        self._placement.put(folder, name, obj)
-        self._stale |= self._waiting
-        self._waiting = set()
-        return False
-
-    def _inside(self, folder: int, outer: int) -> bool:
-        while folder != outer:
-            names = self._placement.nodes[folder].names
-            if not names:
-                return False
-            folder = names[0][0]
-        return True
-
-    def _put_other(self, image: Image, folder: int, name: bytes, obj: int) -> None:
-        node = self._placement.nodes.get(obj)
-        if node is None:
-            kind = image.kind(obj)
-            target = image.target(obj) if kind is ObjectKind.SYMLINK else b""
-            self._placement.make(folder, name, obj, kind, target)
-        else:
-            self._placement.put(folder, name, obj)
-            self._stored.pop(obj, None)
-            self._waiting.discard(obj)
-        self._stale.add(obj)
-
-    def _hide_links(self) -> None:
-        """Names in folders that nobody sees must not count as links of files that are seen."""
-        placement = self._placement
-        if not placement.hidden:
-            return
-        for obj in list(placement.linked):
-            for folder, name in list(placement.nodes[obj].names):
-                if len(placement.nodes[obj].names) > 1 and not placement.visible(folder):
-                    placement.take_out(folder, name)
-                    self._withheld.add((folder, name))
-
-    def _evict(self) -> None:
-        """Keep the store small."""
-        total = sum(self._stored.values()) if self._stored else 0
-        while total > self._store_limit:
-            obj = next(iter(self._stored))
-            total -= self._stored.pop(obj)
-            self._placement.discard(obj)
-            self._waiting.discard(obj)
-            self._stale.discard(obj)
 
     # Content
 
@@ -261,13 +168,13 @@ class ImageFolder:
         """Bring all visible objects in line with the image; folders last, the deepest first."""
         placement = self._placement
         folders: list[int] = []
-        stale, self._stale = self._stale, set()
+        stale, self._names.stale = self._names.stale, set()
         for obj in stale:
             node = placement.nodes.get(obj)
             if node is None:
                 continue
             if not placement.visible(obj):
-                self._waiting.add(obj)
+                self._names.waiting.add(obj)
             elif node.kind is ObjectKind.FOLDER:
                 folders.append(obj)
             elif node.kind is ObjectKind.FILE:
@@ -293,4 +200,4 @@ class ImageFolder:
             placement.nodes[obj].mode = 0o700
             placement.touched.update(placement.nodes[obj].names)
             placement.touched_folders.add(obj)
-            self._stale.add(obj)
+            self._names.stale.add(obj)

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from powercut.image.image import BLOCK, Changes, ObjectKind
+from powercut.image.versions import BlockVersions
 from powercut.states.tree import Tree
 from powercut.states.updates import UpdateKind, Updates
 from powercut.trace.reader import Trace
@@ -78,6 +79,11 @@ class ImageIndex:
         kinds = np.frombuffer(updates.kind, np.int8) if len(updates) else np.empty(0, np.int8)
         for update in np.flatnonzero(np.isin(kinds, list(into))).tolist():
             into[UpdateKind(updates.kind[update])][updates.obj[update]].append(update)
+
+    @cached_property
+    def versions(self) -> BlockVersions:
+        """What blocks hold after their first so many writes."""
+        return BlockVersions(self)
 
     def of_block(self, file: int, block: int) -> list[int]:
         """Data updates that touch a block, in program order."""

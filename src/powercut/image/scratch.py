@@ -51,21 +51,31 @@ class ScratchPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A scratch folder of our own. With ``private_memory``, each worker mounts a tmpfs over its own view of it."""
+    """A scratch folder of our own.
+
+    Attributes:
+        memory: size of the tmpfs that each worker mounts over its own view of the folder; 0 for none.
+    """
 
     path: Path
-    private_memory: bool
+    memory: int
 
     def remove(self) -> None:
         """Delete the folder and all in it, if it is ours."""
         if (self.path / MARKER).is_file():
             _delete(self.path)
 
+    def remove_home(self, name: str) -> None:
+        """Delete what a worker left that is no more. What it had in memory of its own is gone already."""
+        if (self.path / name).is_dir():
+            _delete(self.path / name)
+
 
 def make_scratch(policy: ScratchPolicy, data_dir: Path, workers: int, namespaces: bool) -> Scratch:
     """Choose a place and make the folder in it."""
     need = policy.need * _ROOM * workers
-    memory = namespaces and policy.folder is None and need <= _available_memory()
+    available = _available_memory()
+    memory = namespaces and policy.folder is None and need <= available
     base = _choose(policy, data_dir, 0 if memory else need)
     _remove_leftovers(base)
     try:
@@ -76,7 +86,7 @@ def make_scratch(policy: ScratchPolicy, data_dir: Path, workers: int, namespaces
             "scratch-unusable", f"Cannot make a folder for images in {base}: {error.strerror}.", "Use --scratch DIR."
         ) from error
     path.chmod(0o755)  # a check that gives up its privileges still reaches its files
-    return Scratch(path, memory)
+    return Scratch(path, max(need, available // 2) // workers if memory else 0)
 
 
 def is_privileged() -> bool:

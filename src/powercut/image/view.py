@@ -120,25 +120,45 @@ class StateImage:
 
     def block(self, file: int, number: int) -> bytes:
         """One whole block, as if the file went on behind its end."""
+        data = self._index.of_block(file, number)
+        if file in self._index.cuts or self._timeline.row.piece < BLOCK:
+            return self._replay(file, number)
+        # The writes of one block persist in order: those that survived are the first ones.
+        survived = bisect_left(data, True, key=lambda update: not self.survives(update))
+        content = self._index.versions.content(file, number, data, survived)
+        if self._timeline.row.exposed is Exposed.GARBAGE and survived < len(data):
+            return self._expose(content, number, data[survived:])
+        return content
+
+    def _expose(self, content: bytes, block: int, lost: list[int]) -> bytes:
+        """Garbage where lost data lay behind the end of the file: it shows where the size survived."""
+        shown, low = bytearray(content), block * BLOCK
+        for update in lost:
+            if update < self._issued:
+                end = min(self._updates.start[update] + self._updates.length[update], low + BLOCK)
+                first = max(self._updates.fresh[update], low)
+                if first < end:
+                    shown[first - low : end - low] = GARBAGE * (end - first)
+        return bytes(shown)
+
+    def _replay(self, file: int, number: int) -> bytes:
+        """A block of a file that was cut, or whose sectors persist one by one: update by update."""
         low, high = number * BLOCK, (number + 1) * BLOCK
-        content: bytearray | None = None
+        content = self._index.versions.base(file, number)
         for update in self._history(file, number):
             kind = self._updates.kind[update]
             start = self._updates.start[update]
-            content = content or self._base_block(file, low, high)
+            first, last, data = max(start, low), min(start + self._updates.length[update], high), b""
             if kind == UpdateKind.CUT:
-                first, last, data = max(start, low), high, b""
-            elif kind == UpdateKind.ZERO:
-                first, last, data = max(start, low), min(start + self._updates.length[update], high), b""
-            elif self.survives(update):
-                first, last = max(start, low), min(start + self._updates.length[update], high)
+                last = high
+            elif kind == UpdateKind.DATA and self.survives(update):
                 data = self._timeline.trace.blob(self._updates.data[update] + first - start, last - first)
-            else:  # lost: shows only where its size survived
-                first, last = max(self._updates.fresh[update], low), min(start + self._updates.length[update], high)
+            elif kind == UpdateKind.DATA:  # lost: shows only where its size survived
+                first = max(self._updates.fresh[update], low)
                 data = GARBAGE * max(0, last - first)
             if first < last:
                 content[first - low : last - low] = data or bytes(last - first)
-        return bytes(content or self._base_block(file, low, high))
+        return bytes(content)
 
     def _history(self, file: int, block: int) -> list[int]:
         """The updates that made a block, oldest first, starting after the last one that leaves nothing of it."""
@@ -169,11 +189,3 @@ class StateImage:
     @staticmethod
     def _merged(data: list[int], cuts: list[int]) -> list[int]:
         return sorted(data + cuts) if cuts else data
-
-    def _base_block(self, file: int, low: int, high: int) -> bytearray:
-        content = bytearray(BLOCK)
-        for start, length, blob in self._tree.things[file].base_data:
-            first, last = max(start, low), min(start + length, high)
-            if first < last:
-                content[first - low : last - low] = self._timeline.trace.blob(blob + first - start, last - first)
-        return content

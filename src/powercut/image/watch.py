@@ -52,15 +52,6 @@ class Dirt:
         """Mark one name."""
         self.names.setdefault(folder, set()).add(name)
 
-    def without(self, explained: Collection[tuple[int, bytes]], folders: Collection[int]) -> Dirt:
-        """What is left when the traces of known changes are taken away."""
-        rest = Dirt(folders=self.folders.difference(folders), gone=set(self.gone), overflow=self.overflow)
-        for folder, names in self.names.items():
-            for name in names:
-                if (folder, name) not in explained:
-                    rest.add(folder, name)
-        return rest
-
 
 class WatchLimit(Exception):
     """The kernel allows no more watches to this user."""
@@ -100,8 +91,8 @@ class Watch:
         """Empty the kernel's queue, so that a busy check does not make it overflow."""
         _engine.watch_read(self._fd, self._events)
 
-    def take(self) -> Dirt:
-        """Everything that was touched since the last time."""
+    def take(self, names: Collection[tuple[int, bytes]] = (), folders: Collection[int] = ()) -> Dirt:
+        """Everything that was touched since the last time, except names and folders that the caller changed himself."""
         _engine.watch_read(self._fd, self._events)
         dirt = Dirt()
         if not self._events:
@@ -115,10 +106,11 @@ class Watch:
                 continue  # a folder that we have forgotten since
             elif mask & _GONE:
                 dirt.gone.add(folder)
-            elif name:
+            elif not name:
+                if folder not in folders:
+                    dirt.folders.add(folder)
+            elif (folder, name) not in names:
                 dirt.add(folder, name)
-            else:
-                dirt.folders.add(folder)
         return dirt
 
     def close(self) -> None:

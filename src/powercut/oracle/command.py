@@ -81,22 +81,26 @@ class CommandOracle:
         return Verdict(_OUTCOMES[kind], code, text, seconds)
 
     def _write_acked(self, acked: bytes) -> None:
-        """Rewrite the file only when the words changed, or somebody wrote into it."""
+        """Rewrite the file only when the words changed, or somebody changed the file."""
         if acked == self._acked and self._acked_state() == self._acked_seen:
             return
-        temporary = self._acked_path + b".new"
-        with open(temporary, "wb") as file:
-            file.write(acked)
-        Path(os.fsdecode(temporary)).rename(os.fsdecode(self._acked_path))
+        fd = os.open(self._acked_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            os.write(fd, acked)
+            self._acked_seen = _identity(os.fstat(fd))
+        finally:
+            os.close(fd)
         self._acked = acked
-        self._acked_seen = self._acked_state()
 
     def _acked_state(self) -> tuple[int, int, int]:
         try:
-            status = os.stat(self._acked_path)  # noqa: PTH116 - once for each state, and Path costs more than stat
+            return _identity(os.stat(self._acked_path))  # noqa: PTH116 - bytes, and once for each state
         except OSError:
             return (0, 0, 0)
-        return status.st_ino, status.st_size, status.st_ctime_ns
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def find_program(name: str, path: str | None) -> str:

@@ -21,11 +21,12 @@ from powercut.oracle.verdict import Outcome, Verdict
 from powercut.run.channel import Message, Phase, unpack_result
 from powercut.run.jobs import Job, Oracle, Result, Timeline
 from powercut.run.process import WorkerProcess
-from powercut.run.worker import Setup
+from powercut.run.worker import Setup, home_name
 
 _LOOK_SECONDS = 0.1  # how often hanging workers are looked for
 _BUILD_LIMIT = 600.0  # seconds after which building one image counts as stuck
 _START_LIMIT = 60.0
+_STARTS = 5  # workers that die at their start, one after the other, until that is an error
 _TRIES = 2  # how often a job is given to a worker that dies before judging it
 
 
@@ -56,6 +57,7 @@ class LocalExecutor:
         self._scratch = make_scratch(scratch, data_dir, workers, namespaces)
         self._setup = Setup(timelines, oracle, data_dir, self._scratch, namespaces)
         self._looked = 0.0
+        self._failed_starts = 0
         self._closed = False
         try:
             for number in range(workers):
@@ -153,6 +155,7 @@ class LocalExecutor:
     def _handle(self, worker: WorkerProcess, kind: Message, content: object) -> None:
         if kind is Message.READY:
             worker.ready = True
+            self._failed_starts = 0
         elif kind is Message.FAILED:
             assert isinstance(content, tuple)
             error = ScratchError if content[0].startswith("scratch") else WorkerError
@@ -185,10 +188,12 @@ class LocalExecutor:
 
     def _replace(self, worker: WorkerProcess) -> None:
         """Settle what a dead worker was doing, put back the rest, start another."""
-        status = worker.reap()
         self._selector.unregister(worker.socket)
         self._workers.remove(worker)
-        if not worker.ready:
+        status = worker.reap()
+        self._scratch.remove_home(home_name(worker.number, worker.pid))
+        self._failed_starts += not worker.ready
+        if self._failed_starts >= _STARTS:
             raise WorkerError("worker-died", f"A worker died at its start: {_ending(status)}.")
         phase, number, since = worker.slot.read()
         job = worker.running.get(number)

@@ -19,7 +19,7 @@ from powercut.run.jobs import Job
 from powercut.run.worker import Setup, run_worker
 
 _CHUNK = 1 << 18
-_AHEAD_SECONDS = 0.1  # how much work a worker gets at once
+_AHEAD_SECONDS = 0.3  # how much work a worker gets at once
 _DEPTHS = (2, 512)
 
 

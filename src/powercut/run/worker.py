@@ -7,6 +7,7 @@ and with it all it built in memory, along.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import signal
@@ -27,7 +28,6 @@ from powercut.run.channel import Inbox, Message, Phase, Slot, frame, pack_verdic
 from powercut.run.jobs import Job, Oracle, Place, Timeline
 
 _FLUSH_SECONDS = 0.02  # results wait this long for company
-_TMPFS = "mode=0755,nr_inodes=0,size=90%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,20 @@ class Setup:
     namespaces: bool
 
 
+def home_name(number: int, pid: int) -> str:
+    """A worker's folder in the scratch folder, never that of another one that died before it."""
+    return f"{number}-{pid}"
+
+
 def run_worker(setup: Setup, number: int, sock: socket.socket, slot: Slot, parent: int) -> NoReturn:
     """The whole life of a worker process."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides when to stop
+        faulthandler.disable()  # a check that crashes is a verdict, not news for the terminal
         os.setsid()  # no terminal: a check that asks a question gets no answer instead of stopping
         gc.freeze()  # the timelines stay shared with the engine
+        gc.set_threshold(20000, 20, 100)
         _engine.adopt_orphans()
         _engine.die_with_parent(parent)
         try:
@@ -101,9 +108,9 @@ class Worker:
         scratch = setup.scratch.path
         if setup.namespaces:
             _engine.enter_view(scratch, scratch)
-            if setup.scratch.private_memory:
-                _engine.mount_tmpfs(scratch, _TMPFS)
-        home = scratch / f"{self._number}-{os.getpid()}"  # never that of a worker that died
+            if setup.scratch.memory:
+                _engine.mount_tmpfs(scratch, f"mode=0755,nr_inodes=0,size={setup.scratch.memory}")
+        home = scratch / home_name(self._number, os.getpid())
         home.mkdir()
         self._root = home / (setup.data_dir.name or "root")
         self._store = home / ".store"

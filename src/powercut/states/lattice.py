@@ -17,6 +17,7 @@ class Lattice:
 
     def __init__(self, timeline: Timeline, point: int) -> None:
         self.point = point
+        self.steps = 0  # what counting took
         self.pending = timeline.pending(point)
         position = {update: i for i, update in enumerate(self.pending)}
         # Needs have smaller numbers than their users, so one pass closes them.
@@ -56,14 +57,12 @@ class Lattice:
     def count(self, limit: int) -> int | None:
         """How many states there are; None if that takes more than `limit` steps to find out."""
         known: dict[int, int] = {0: 1}
-        steps = 0
 
         def count(open_: int) -> int:
-            nonlocal steps
             if open_ in known:
                 return known[open_]
-            steps += 1
-            if steps > limit:
+            self.steps += 1
+            if self.steps > limit:
                 raise OverflowError
             component = self._component(open_)
             if component != open_:

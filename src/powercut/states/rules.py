@@ -31,7 +31,20 @@ from powercut.model.filesystem import BLOCK, Exposed, FileSystem
 from powercut.states.state import NEVER
 from powercut.states.tree import ROOT, Thing, Tree
 from powercut.states.updates import UpdateKind, Updates
-from powercut.trace.layout import Flag, Kind
+from powercut.trace.layout import (
+    DATA,
+    EXTRA,
+    FLAGS,
+    INODE,
+    KIND,
+    LENGTH,
+    OFFSET,
+    PATH,
+    PATH2,
+    Flag,
+    Kind,
+    Record,
+)
 from powercut.trace.reader import Trace
 
 FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, FALLOC_COLLAPSE, FALLOC_ZERO_RANGE, FALLOC_INSERT = 1, 2, 8, 16, 32
@@ -86,7 +99,7 @@ class Rules:
         self._of_object: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: content and attributes
         self._naming: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: names that stand for the object
         self._inside: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: names in the folder
-        self._handlers: dict[int, Callable[[Any], None]] = {
+        self._handlers: dict[int, Callable[[Record], None]] = {
             Kind.CREATE: self._create,
             Kind.MKDIR: self._create,
             Kind.SYMLINK: self._create,
@@ -112,23 +125,20 @@ class Rules:
 
     def apply(self) -> Updates:
         """Run over the whole trace."""
-        first = self.tree.load_snapshot(self.trace)
-        kinds = self.trace.events["kind"].tolist()
-        handlers = self._handlers
-        for index in range(first, len(kinds)):
+        index = self.tree.load_snapshot(self.trace)
+        for record in self.trace.records(index):
             for sync in self._extra.get(index, ()):
                 self._now = 2 * index - 1
                 self.sync(sync.obj, data_only=sync.data_only)
-            handler = handlers.get(kinds[index])
-            if handler is None or index in self._skip:
-                continue
-            self._event = index
-            self._now = 2 * index + 1
-            try:
-                handler(self.trace.events[index])
-            except KeyError:
-                name = Kind(kinds[index]).name.lower()
-                self.notes.append(f"event {index} ({name}) names a path that the trace does not know; left out")
+            handler = self._handlers.get(record[KIND])
+            if handler is not None and index not in self._skip:
+                self._event, self._now = index, 2 * index + 1
+                try:
+                    handler(record)
+                except KeyError:
+                    name = Kind(record[KIND]).name.lower()
+                    self.notes.append(f"event {index} ({name}) names a path that the trace does not know; left out")
+            index += 1
         return self.updates
 
     # Updates and their needs
@@ -250,34 +260,34 @@ class Rules:
 
     # Events
 
-    def _create(self, event: Any) -> None:
-        kind = _CREATES.get(int(event["kind"]), ObjectKind.FILE)
-        thing = Thing(kind, int(event["extra"]) & 0o7777)
+    def _create(self, event: Record) -> None:
+        kind = _CREATES.get(event[KIND], ObjectKind.FILE)
+        thing = Thing(kind, event[EXTRA] & 0o7777)
         if kind is ObjectKind.SYMLINK:
-            thing.target = self.trace.blob(int(event["data"]), int(event["length"]))
-        place = None if int(event["flags"]) & Flag.TMPFILE else self._place(event, "path")
-        obj = self.tree.add(int(event["inode"]), thing)
+            thing.target = self.trace.blob(event[DATA], event[LENGTH])
+        place = None if event[FLAGS] & Flag.TMPFILE else self._place(event, PATH)
+        obj = self.tree.add(event[INODE], thing)
         if place is not None:
             self._add_entry(obj, [(*place, obj)])
             self.tree.put(*place, obj)
 
-    def _link(self, event: Any) -> None:
-        obj = self.tree.object_of(int(event["inode"]))
-        place = self._place(event, "path2")
+    def _link(self, event: Record) -> None:
+        obj = self.tree.object_of(event[INODE])
+        place = self._place(event, PATH2)
         self._add_entry(obj, [(*place, obj)])
         self.tree.put(*place, obj)
 
-    def _unlink(self, event: Any) -> None:
-        obj = self.tree.object_of(int(event["inode"]))
-        folder, name = self._place(event, "path")
+    def _unlink(self, event: Record) -> None:
+        obj = self.tree.object_of(event[INODE])
+        folder, name = self._place(event, PATH)
         self._add_entry(obj, [(folder, name, -1)])
         self.tree.live[folder].pop(name, None)
 
-    def _rename(self, event: Any) -> None:
-        obj = self.subjects[self._event] = self.tree.object_of(int(event["inode"]))
-        old, new = self._place(event, "path"), self._place(event, "path2")
+    def _rename(self, event: Record) -> None:
+        obj = self.subjects[self._event] = self.tree.object_of(event[INODE])
+        old, new = self._place(event, PATH), self._place(event, PATH2)
         replaced = self.tree.live[new[0]].get(new[1])
-        if int(event["flags"]) & Flag.EXCHANGE and replaced is not None:
+        if event[FLAGS] & Flag.EXCHANGE and replaced is not None:
             self._add_entry(obj, [(*old, replaced), (*new, obj)])
             self.tree.put(*old, replaced)
             self.tree.put(*new, obj)
@@ -294,9 +304,9 @@ class Rules:
         self.tree.live[old[0]].pop(old[1], None)
         self.tree.put(*new, obj)
 
-    def _write(self, event: Any) -> None:
-        obj = self.tree.object_of(int(event["inode"]))
-        start, length, blob, flags = (int(event[key]) for key in ("offset", "length", "data", "flags"))
+    def _write(self, event: Record) -> None:
+        obj = self.tree.object_of(event[INODE])
+        start, length, blob, flags = (event[key] for key in (OFFSET, LENGTH, DATA, FLAGS))
         if flags & Flag.IMPORT:  # what came from outside is taken as durable
             self.tree.things[obj].base_data.append((start, length, blob))
             self.tree.things[obj].base_size = self.tree.size[obj] = max(self.tree.size.get(obj, 0), start + length)
@@ -311,16 +321,16 @@ class Rules:
         if flags & (Flag.SYNC | Flag.DSYNC):
             self.sync(obj, data_only=not flags & Flag.SYNC)
 
-    def _truncate(self, event: Any) -> None:
-        obj, size = self.tree.object_of(int(event["inode"])), int(event["length"])
+    def _truncate(self, event: Record) -> None:
+        obj, size = self.tree.object_of(event[INODE]), event[LENGTH]
         if size != self.tree.size.get(obj, 0):
             self._add_metadata(UpdateKind.CUT, obj, self._last_cut, obj, start=size)
             self._last_size.pop(obj, None)
             self.tree.size[obj] = size
 
-    def _fallocate(self, event: Any) -> None:
-        obj = self.tree.object_of(int(event["inode"]))
-        start, length, mode = (int(event[key]) for key in ("offset", "length", "extra"))
+    def _fallocate(self, event: Record) -> None:
+        obj = self.tree.object_of(event[INODE])
+        start, length, mode = (event[key] for key in (OFFSET, LENGTH, EXTRA))
         if mode & (FALLOC_COLLAPSE | FALLOC_INSERT):
             self.notes.append(f"event {self._event}: fallocate that moves data is not modelled; its effect is left out")
             return
@@ -330,35 +340,35 @@ class Rules:
         if not mode & FALLOC_KEEP_SIZE and start + length > size:
             self._grow(obj, start + length, [], self.row.allocation_in_journal)
 
-    def _set_mode(self, event: Any) -> None:
-        obj, mode = self.tree.object_of(int(event["inode"])), int(event["extra"]) & 0o7777
+    def _set_mode(self, event: Record) -> None:
+        obj, mode = self.tree.object_of(event[INODE]), event[EXTRA] & 0o7777
         self._add_metadata(UpdateKind.MODE, obj, self._last_attribute, (obj, -1), start=mode)
 
-    def _set_attribute(self, event: Any) -> None:
-        obj = self.tree.object_of(int(event["inode"]))
-        name = self.updates.name_number(self.trace.string(int(event["path"])))
-        gone = int(event["kind"]) == Kind.DELXATTR
-        data, length = (-1, 0) if gone else (int(event["data"]), int(event["length"]))
+    def _set_attribute(self, event: Record) -> None:
+        obj = self.tree.object_of(event[INODE])
+        name = self.updates.name_number(self.trace.string(event[PATH]))
+        gone = event[KIND] == Kind.DELXATTR
+        data, length = (-1, 0) if gone else (event[DATA], event[LENGTH])
         self._add_metadata(
             UpdateKind.XATTR, obj, self._last_attribute, (obj, name), start=name, data=data, length=length
         )
 
-    def _fsync(self, event: Any) -> None:
-        obj = self.subjects[self._event] = self.tree.object_of(int(event["inode"]))
-        self.sync(obj, data_only=int(event["kind"]) == Kind.FDATASYNC)
+    def _fsync(self, event: Record) -> None:
+        obj = self.subjects[self._event] = self.tree.object_of(event[INODE])
+        self.sync(obj, data_only=event[KIND] == Kind.FDATASYNC)
 
-    def _close(self, event: Any) -> None:
-        self.subjects[self._event] = self.tree.object_of(int(event["inode"]))
+    def _close(self, event: Record) -> None:
+        self.subjects[self._event] = self.tree.object_of(event[INODE])
 
-    def _msync(self, event: Any) -> None:
-        if int(event["extra"]) & MS_SYNC:
-            self.sync(self.tree.object_of(int(event["inode"])), data_only=True)
+    def _msync(self, event: Record) -> None:
+        if event[EXTRA] & MS_SYNC:
+            self.sync(self.tree.object_of(event[INODE]), data_only=True)
 
-    def _mmap(self, event: Any) -> None:
-        self.tree.things[self.tree.object_of(int(event["inode"]))].mapped = True
+    def _mmap(self, event: Record) -> None:
+        self.tree.things[self.tree.object_of(event[INODE])].mapped = True
 
-    def _place(self, event: Any, field: str) -> tuple[int, bytes]:
-        return self.tree.place(self.trace.string(int(event[field])))
+    def _place(self, event: Record, field: int) -> tuple[int, bytes]:
+        return self.tree.place(self.trace.string(event[field]))
 
 
 def _by_event(extra: Iterable[ExtraSync]) -> Mapping[int, list[ExtraSync]]:

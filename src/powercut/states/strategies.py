@@ -18,7 +18,8 @@ from powercut.states.timeline import Timeline
 EXHAUSTIVE_LIMIT = 1 << 16  # points with more states than this are sampled instead of enumerated
 FIRST_OCCURRENCES = 2  # how often a call stack counts as new
 PAIR_LIMIT = 40  # points with more pending updates than this get no pairs
-COUNT_STEPS = 20_000
+COUNT_STEPS = 20_000  # for one point
+ALL_COUNT_STEPS = 200_000  # for all points together
 
 Strategy = Callable[[Timeline, random.Random], Iterator[State]]
 
@@ -75,10 +76,8 @@ def pairs(timeline: Timeline, rng: random.Random) -> Iterator[State]:
 def exhaustive(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """Every state of every point that has few enough of them."""
     for point in timeline.points:
-        lattice = Lattice(timeline, point)
-        count = lattice.count(COUNT_STEPS)
-        if count is not None and count <= EXHAUSTIVE_LIMIT:
-            yield from lattice.states()
+        if _is_small(timeline, point):
+            yield from Lattice(timeline, point).states()
 
 
 def samples(timeline: Timeline, rng: random.Random) -> Iterator[State]:
@@ -117,18 +116,30 @@ def is_enumerable(timeline: Timeline) -> bool:
 
 def count_states(timeline: Timeline) -> int | None:
     """How many states all points have together; None where that is out of reach."""
-    total = 0
-    for point in timeline.points:
-        count = Lattice(timeline, point).count(COUNT_STEPS)
-        if count is None:
-            return None
-        total += count
-    return total
+    counts = [_count(timeline, point) for point in timeline.points]
+    return None if None in counts else sum(count for count in counts if count is not None)
 
 
 def _large_points(timeline: Timeline) -> list[int]:
-    counts = ((point, Lattice(timeline, point).count(COUNT_STEPS)) for point in timeline.points)
-    return [point for point, count in counts if count is None or count > EXHAUSTIVE_LIMIT]
+    return [point for point in timeline.points if not _is_small(timeline, point)]
+
+
+def _is_small(timeline: Timeline, point: int) -> bool:
+    count = _count(timeline, point)
+    return count is not None and count <= EXHAUSTIVE_LIMIT
+
+
+def _count(timeline: Timeline, point: int) -> int | None:
+    """The number of states of a point; None where it is out of reach, or counting all points has become too dear."""
+    known = timeline.state_counts
+    if point not in known:
+        steps = min(COUNT_STEPS, ALL_COUNT_STEPS - timeline.counting_steps)
+        if steps <= 0:
+            return None
+        lattice = Lattice(timeline, point)
+        known[point] = lattice.count(steps)
+        timeline.counting_steps += lattice.steps
+    return known[point]
 
 
 def _split_by_novelty(items: list[int], key: Callable[[int], int]) -> tuple[list[int], list[int]]:

@@ -10,10 +10,9 @@ Before an event is applied the tree is that of the moment before the call; after
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from powercut.image.image import ObjectKind
-from powercut.trace.layout import Kind
+from powercut.trace.layout import DATA, EXTRA, INODE, KIND, LENGTH, OFFSET, PATH, Kind, Record
 from powercut.trace.reader import Trace
 
 ROOT = 0
@@ -87,25 +86,22 @@ class Tree:
 
     def load_snapshot(self, trace: Trace) -> int:
         """Build the tree of the moment before the program; the index of the first event after the snapshot."""
-        kinds = trace.events["kind"]
-        for index in range(len(kinds)):
-            kind = int(kinds[index])
-            if kind > Kind.SNAP_OTHER:
+        index = 0
+        for record in trace.records():
+            if record[KIND] > Kind.SNAP_OTHER:
                 break
-            self._load(trace, trace.events[index], kind)
-        else:
-            index = len(kinds)
+            self._load(trace, record)
+            index += 1
         if not self.things:
             self.add(0, Thing(ObjectKind.FOLDER, 0o755))
         self.base = {folder: dict(names) for folder, names in self.live.items()}
         return index
 
-    def _load(self, trace: Trace, event: Any, kind: int) -> None:
-        inode, length, data = (int(event[key]) for key in ("inode", "length", "data"))
-        mode = int(event["extra"]) & 0o7777
+    def _load(self, trace: Trace, record: Record) -> None:
+        kind, inode, length, data = record[KIND], record[INODE], record[LENGTH], record[DATA]
+        mode = record[EXTRA] & 0o7777
         if kind == Kind.SNAP_DATA:
-            extent = (int(event["offset"]), length, data)
-            self.things[self.object_of(inode)].base_data.append(extent)
+            self.things[self.object_of(inode)].base_data.append((record[OFFSET], length, data))
             return
         if inode in self._by_inode:  # a further hard link
             number = self._by_inode[inode]
@@ -117,6 +113,6 @@ class Tree:
             number = self.add(inode, Thing(ObjectKind.SYMLINK, 0o777, target=trace.blob(data, length)))
         else:
             number = self.add(inode, Thing(ObjectKind.OTHER, mode))
-        path = trace.string(int(event["path"]))
+        path = trace.string(record[PATH])
         if path:
             self.put(*self.place(path), number)

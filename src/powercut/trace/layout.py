@@ -111,6 +111,10 @@ EVENT = np.dtype(
         ("path2", "<u4"),
     ]
 )
+# An event as a plain tuple, for loops over many: the position of each field.
+Record = tuple[int, ...]
+KIND, FLAGS, PID, TID, STACK, INODE, OFFSET, LENGTH, DATA, EXTRA, PATH, PATH2 = range(12)
+
 ENTRY = np.dtype([("kind", "<u4"), ("id", "<u4"), ("data", "<u8"), ("length", "<u8"), ("extra", "<u8")])
 EXTENT_HEADER = np.dtype([("magic", "<u4"), ("kind", "<u4"), ("capacity", "<u8"), ("used", "<u8"), ("rest", "V40")])
 FRAME = np.dtype([("kind", "<u4"), ("ref", "<u4"), ("addr", "<u8")])

@@ -8,7 +8,7 @@ Nothing in the file is trusted.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,11 @@ from powercut.trace.layout import (
     TRACE_VERSION,
     ExtentKind,
     Kind,
+    Record,
     TableKind,
 )
 
+_AT_ONCE = 4096  # events turned into tuples at a time
 Events = npt.NDArray[Any]
 
 
@@ -84,6 +86,11 @@ class Trace:
         """The content of one interned entry."""
         entry = self._tables[kind][number - 1]
         return self.blob(int(entry["data"]), int(entry["length"]))
+
+    def records(self, first: int = 0) -> Iterator[Record]:
+        """Events as tuples, from an index on; many times faster to walk than the array."""
+        for start in range(first, len(self.events), _AT_ONCE):
+            yield from self.events[start : start + _AT_ONCE].tolist()
 
     def of_kind(self, *kinds: Kind) -> npt.NDArray[np.int64]:
         """Indices of all events of some kinds, in order."""

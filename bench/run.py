@@ -1,0 +1,92 @@
+"""Runs the benchmarks and prints what was measured, beside what it is compared with: `make bench`.
+
+    python bench/run.py                     all
+    python bench/run.py tracing             some
+    python bench/run.py --json figures.json also as JSON
+
+The exit status is 0 even where a target is missed; it is 1 if something broke.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from kit import Broken, Row
+
+BENCHMARKS = ("rate_command", "rate_callable", "tracing", "large_trace")
+HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of: {', '.join(BENCHMARKS)}")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures into a file, too")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}")
+    rows: list[Row] = []
+    broken = 0
+    for name in options.names or BENCHMARKS:
+        found, seconds = run_one(name)
+        broken += found is None
+        rows += found or []
+        print(f"{name}: {seconds:.0f} s", file=sys.stderr)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(table(rows), end="")
+    if options.json is not None:
+        options.json.write_text(json.dumps([row.as_dict() for row in rows], indent=2) + "\n")
+    return 1 if broken else 0
+
+
+def run_one(name: str) -> tuple[list[Row] | None, float]:
+    """The rows of one benchmark, None if it broke, and how long it took."""
+    start = time.monotonic()
+    try:
+        rows: list[Row] | None = importlib.import_module(name).measure()
+    except Broken as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        rows = None
+    except Exception:
+        traceback.print_exc()
+        rows = None
+    return rows, time.monotonic() - start
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as aligned columns."""
+    lines = [HEAD, *(cells(row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
+    right = (False, True, False, True, True, False, False)
+    text = ""
+    for line in lines:
+        columns = zip(line, widths, right, strict=True)
+        text += "  ".join(cell.rjust(width) if flush else cell.ljust(width) for cell, width, flush in columns).rstrip()
+        text += "\n"
+    return text
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """One row as text."""
+    compared = "" if row.compared is None else f"{number(row.compared)} {row.unit}"
+    ratio = "" if row.ratio is None else number(row.ratio)
+    met = {True: "yes", False: "NO", None: ""}[row.met]
+    return row.name, f"{number(row.measured)} {row.unit}", row.against, compared, ratio, row.target, met
+
+
+def number(value: float) -> str:
+    """Three digits that count."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

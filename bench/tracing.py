@@ -1,0 +1,137 @@
+"""What it costs to watch a program: our tracer with and without stacks, strace and strace with stacks.
+
+A cost is the time that watching adds to one unit of work (a call, a transaction, a commit): the time with `count` units
+less that with none, watched less unwatched. So starting the tracers counts for none of them. strace -k is so slow that it
+gets fewer units.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kit import HERE, Broken, Row, cheaper, compile_c, run, turns, workspace
+from powercut.record.recorder import tracer_path
+
+TURNS = 3
+LEAST_COST = 1e-9  # seconds; what cannot be told from nothing counts as this
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A program that does a number of units of work.
+
+    Attributes:
+        command: the program with its arguments, for a number of units.
+        count: how many units are measured; `few` is for strace -k.
+        calls: persistence calls in a unit, where all units are alike.
+        targets: whether the targets of the tool hold here.
+    """
+
+    name: str
+    unit: str
+    command: Callable[[int], list[str]]
+    count: int
+    few: int
+    targets: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """A way to watch a program."""
+
+    name: str
+    prefix: tuple[str, ...]
+    slow: bool = False
+
+
+def measure(rounds: int = TURNS, scale: float = 1.0) -> list[Row]:
+    """All kinds of work under all watchers."""
+    if shutil.which("strace") is None:
+        raise Broken("there is no strace to compare with")
+    with workspace() as space:
+        data, outside = space / "data", space / "outside"
+        data.mkdir()
+        outside.mkdir()
+        work = works(data, outside, compile_c("file_calls.c", space), scale)
+        watch = watchers(data, space)
+        return [row for each in work for row in measure_work(each, watch, rounds)]
+
+
+def works(data: Path, outside: Path, caller: Path, scale: float) -> list[Work]:
+    """The kinds of work."""
+
+    def calls(kind: str, folder: Path) -> Callable[[int], list[str]]:
+        return lambda count: [str(caller), kind, str(folder / "file"), str(count)]
+
+    def scaled(count: int) -> int:
+        return max(2, int(count * scale))
+
+    script = str(HERE / "sqlite_transactions.py")
+    all_work = [
+        Work("pwrite and fsync in C", "call", calls("write", data), scaled(100_000), scaled(2_000), targets=True),
+        Work("pwrite outside the folder", "call", calls("write", outside), scaled(100_000), scaled(2_000)),
+        Work("read and stat outside", "call", calls("read", outside), scaled(100_000), scaled(2_000)),
+        Work(
+            "SQLite from Python",
+            "transaction",
+            lambda count: [sys.executable, script, str(data), str(count)],
+            scaled(500),
+            scaled(20),
+        ),
+    ]
+    if shutil.which("git") is not None:
+        commits = str(HERE / "git_commits.sh")
+        all_work.append(
+            Work("git", "commit", lambda count: ["/bin/sh", commits, str(data), str(count)], scaled(20), scaled(2))
+        )
+    return all_work
+
+
+def watchers(data: Path, space: Path) -> list[Watcher]:
+    """The ways to watch; the first does not."""
+    ours = (str(tracer_path()), "--output", str(space / "trace"), "--dir", str(data))
+    strace = ("strace", "-f", "-o", str(space / "strace.out"))
+    return [
+        Watcher("native", ()),
+        Watcher("with stacks", (*ours, "--")),
+        Watcher("without stacks", (*ours, "--no-stacks", "--")),
+        Watcher("strace -f", strace),
+        Watcher("strace -k -f", (*strace, "-k"), slow=True),
+    ]
+
+
+def measure_work(work: Work, watch: list[Watcher], rounds: int) -> list[Row]:
+    """One kind of work under all watchers: seconds that each adds to a unit."""
+    figures = turns(rounds, {watcher.name: _once(work, watcher, slow=False) for watcher in watch if not watcher.slow})
+    slow = turns(1, {watcher.name: _once(work, watcher, slow=True) for watcher in watch if watcher.slow})
+    best = {name: min(values) for name, values in {**figures, **slow}.items()}
+    native = best.pop("native")
+    cost = {name: max(LEAST_COST, seconds - native) * 1e6 for name, seconds in best.items()}
+    unit = f"us/{work.unit}"
+    stacks, plain = cost["with stacks"], cost["without stacks"]
+    times = (10.0, 1.0) if work.targets else (None, None)
+    return [
+        cheaper(f"{work.name}, with stacks", stacks, unit, "strace -k -f", cost["strace -k -f"], times=times[0]),
+        cheaper(f"{work.name}, with stacks", stacks, unit, "strace -f", cost["strace -f"], times=times[1]),
+        cheaper(f"{work.name}, without stacks", plain, unit, "strace -f", cost["strace -f"]),
+        Row(f"{work.name}, whole", native * 1e6 + stacks, unit, "native", native * 1e6, 1 + stacks / (native * 1e6)),
+    ]
+
+
+def _once(work: Work, watcher: Watcher, *, slow: bool) -> Callable[[], float]:
+    """Seconds for one unit: the slope between none and many."""
+    count = work.few if slow else work.count
+    environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def seconds(units: int) -> float:
+        start = time.perf_counter()
+        run([*watcher.prefix, *work.command(units)], env=environment)
+        return time.perf_counter() - start
+
+    return lambda: (seconds(count) - seconds(0)) / count
