@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import powercut
 from kit import Broken, Row, at_least, turns, workspace
 from rates import SHAPES, Arena, Shape
+
+import powercut
 
 STATES = 5000
 TURNS = 3

@@ -1,8 +1,8 @@
 """What it costs to watch a program: our tracer with and without stacks, strace and strace with stacks.
 
-A cost is the time that watching adds to one unit of work (a call, a transaction, a commit): the time with `count` units
-less that with none, watched less unwatched. So starting the tracers counts for none of them. strace -k is so slow that it
-gets fewer units.
+A cost is the time that watching adds to one unit of work (a call, a transaction, a commit): the time with many units
+less that with none, watched less unwatched. So starting a tracer counts for none of them. strace -k is so slow that
+it gets fewer units.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kit import HERE, Broken, Row, cheaper, compile_c, run, turns, workspace
+
 from powercut.record.recorder import tracer_path
 
 TURNS = 3
@@ -29,7 +30,6 @@ class Work:
     Attributes:
         command: the program with its arguments, for a number of units.
         count: how many units are measured; `few` is for strace -k.
-        calls: persistence calls in a unit, where all units are alike.
         targets: whether the targets of the tool hold here.
     """
 

@@ -6,7 +6,7 @@ import random
 
 from powercut.image.digest import Digester
 from powercut.model.filesystem import FILE_SYSTEMS
-from powercut.states.strategies import queue
+from powercut.states.strategies import count_states, queue
 from powercut.states.timeline import Timeline
 from tests.models.random_runs import RunMaker, to_trace
 from tests.models.test_models import engine_image
@@ -41,3 +41,23 @@ def test_a_fresh_digester_agrees_with_one_that_followed() -> None:
         following = Digester(timeline)
         for _, (_, state) in zip(range(30), queue(timeline, seed), strict=False):
             assert following.digest(state) == Digester(timeline).digest(state)
+
+
+def test_identity_is_the_same_for_one_set_and_differs_for_others() -> None:
+    for seed in range(200):
+        row = list(FILE_SYSTEMS.values())[seed % len(FILE_SYSTEMS)]
+        timeline = Timeline(to_trace([*RunMaker(seed).make(9), ("print", b"x")]), row)
+        known: dict[tuple[int, int], frozenset[int]] = {}
+        for _, (_, state) in zip(range(150), queue(timeline, seed), strict=False):
+            kept = frozenset(timeline.kept(state))
+            assert known.setdefault(timeline.identity(state), kept) == kept
+
+
+def test_all_states_are_covered_and_counted_once() -> None:
+    """What the queue yields is exactly what the lattices of all points hold."""
+    for seed in range(120):
+        row = list(FILE_SYSTEMS.values())[seed % len(FILE_SYSTEMS)]
+        timeline = Timeline(to_trace([*RunMaker(seed).make(8), ("print", b"x")]), row)
+        total = count_states(timeline)
+        if total is not None and total < 2000:
+            assert len({timeline.identity(state) for _, state in queue(timeline, seed)}) == total

@@ -24,7 +24,7 @@ from powercut.states.state import State
 from powercut.states.strategies import count_states, is_enumerable, queue
 from powercut.states.timeline import Timeline
 
-MOST_EQUAL_IN_A_ROW = 20_000  # a strategy that only repeats itself has nothing left to show
+MOST_REPEATS = 100_000  # states in a row without a new image: what is left has nothing to show
 PROGRESS_EVERY = 0.2  # seconds
 
 Owed = Callable[[Timeline, int], Hashable]  # what an oracle holds the program to at a point
@@ -62,7 +62,7 @@ class Exploration:
         self._digesters = [Digester(timeline) for timeline in timelines]
         self._verdicts: dict[Key, Verdict] = {}
         self._waiting: dict[Key, list[tuple[int, State]]] = {}  # states whose image is being judged
-        self._running: dict[int, Key] = {}
+        self._running: dict[int, tuple[Key, bool]] = {}  # job -> its image, and whether it counts as a state tested
         self._failures: deque[tuple[int, State, Verdict]] = deque()
         self._next_job = 0
         self._started = self._last_progress = time.monotonic()
@@ -90,18 +90,21 @@ class Exploration:
     def _search(self, number: int) -> bool:
         """One timeline; whether its queue came to an end."""
         repeats = 0
+        timeline, seen = self._timelines[number], set[tuple[int, int]]()
         over = self._share(number)
-        for strategy, state in queue(self._timelines[number], self._seed):
+        for strategy, state in queue(timeline, self._seed):
             if over():
                 return False
-            key = self._key(number, state, None)
-            if self._take(number, state, key):
+            repeats += 1
+            if repeats > MOST_REPEATS:
+                break
+            identity = timeline.identity(state)
+            if identity in seen:
+                continue
+            seen.add(identity)
+            if self._take(number, state, self._key(number, state, None)):
                 repeats = 0
                 self.counts.by_strategy[strategy] = self.counts.by_strategy.get(strategy, 0) + 1
-            else:
-                repeats += 1
-                if repeats > MOST_EQUAL_IN_A_ROW:
-                    break
             while self._executor.capacity() <= 0:
                 self._pump(1.0)
             self._diagnose()
@@ -119,12 +122,12 @@ class Exploration:
                 self._failures.append((number, state, verdict))
             return False
         self._waiting[key] = [(number, state)]
-        self._submit(number, state, key, None)
+        self._submit(Job(self._next_job, number, state), key, counts=True)
         return True
 
-    def _submit(self, number: int, state: State, key: Key, owed: int | None) -> None:
-        self._running[self._next_job] = key
-        self._executor.submit([Job(self._next_job, number, state, owed)])
+    def _submit(self, job: Job, key: Key, *, counts: bool) -> None:
+        self._running[job.id] = (key, counts)
+        self._executor.submit([job])
         self._next_job += 1
 
     def _key(self, number: int, state: State, owed: int | None) -> Key:
@@ -135,12 +138,12 @@ class Exploration:
     def _pump(self, timeout: float | None) -> None:
         """Take in what the workers have."""
         for result in self._executor.results(timeout):
-            key = self._running.pop(result.id)
+            key, counts = self._running.pop(result.id)
             verdict = self._verdicts[key] = result.verdict
             if verdict.outcome is Outcome.ERROR:
                 raise EnvironmentFailure("check-cannot-run", f"the check could not be run: {verdict.output.strip()}.")
-            self.counts.tested += 1
-            self.counts.failed += not verdict.passed
+            self.counts.tested += counts
+            self.counts.failed += counts and not verdict.passed
             for number, state in self._waiting.pop(key, ()):
                 if not verdict.passed:
                     self._failures.append((number, state, verdict))
@@ -151,7 +154,7 @@ class Exploration:
         for key, (state, owed) in zip(keys, questions, strict=True):
             if key not in self._verdicts and key not in self._waiting:
                 self._waiting[key] = []
-                self._submit(number, state, key, owed)
+                self._submit(Job(self._next_job, number, state, owed), key, counts=False)
         while any(key not in self._verdicts for key in keys):
             self._pump(1.0)
             self._report_progress()

@@ -54,6 +54,7 @@ _CREATES: dict[int, ObjectKind] = {
     Kind.SYMLINK: ObjectKind.SYMLINK,
     Kind.MKNOD: ObjectKind.OTHER,
 }
+_SYNC, _DSYNC, _IMPORT = int(Flag.SYNC), int(Flag.DSYNC), int(Flag.IMPORT)  # plain numbers: this loop is hot
 _KEY_SHIFT = 44  # a key of a piece of data: object number above, piece number below
 
 
@@ -307,7 +308,7 @@ class Rules:
     def _write(self, event: Record) -> None:
         obj = self.tree.object_of(event[INODE])
         start, length, blob, flags = (event[key] for key in (OFFSET, LENGTH, DATA, FLAGS))
-        if flags & Flag.IMPORT:  # what came from outside is taken as durable
+        if flags & _IMPORT:  # what came from outside is taken as durable
             self.tree.things[obj].base_data.append((start, length, blob))
             self.tree.things[obj].base_size = self.tree.size[obj] = max(self.tree.size.get(obj, 0), start + length)
             return
@@ -318,8 +319,8 @@ class Rules:
             size = min(edge, end) - position
             self._add_data(obj, position, size, blob + position - start, self.tree.size.get(obj, 0))
             position += size
-        if flags & (Flag.SYNC | Flag.DSYNC):
-            self.sync(obj, data_only=not flags & Flag.SYNC)
+        if flags & (_SYNC | _DSYNC):
+            self.sync(obj, data_only=not flags & _SYNC)
 
     def _truncate(self, event: Record) -> None:
         obj, size = self.tree.object_of(event[INODE]), event[LENGTH]

@@ -9,7 +9,7 @@ A timeline does not change once it is built, so that workers share it by fork.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -89,6 +89,26 @@ class Timeline:
         if state.base is Base.GUARANTEED:
             return sorted(state.delta)
         return [u for u in self.pending(state.point) if u not in state.delta]
+
+    def identity(self, state: State) -> tuple[int, int]:
+        """The same for two ways to write one state: the crash point that covers it and a hash of what was kept."""
+        marks, issued, guaranteed = self._marks
+        kept = 0
+        for update in state.delta:
+            kept ^= int(marks[update])
+        if state.base is Base.ISSUED:
+            sure = np.searchsorted(self._guarantee_times, state.point, side="right")
+            kept ^= int(issued[self.issued(state.point)]) ^ int(guaranteed[sure])
+        return bisect_left(self.points, state.point), kept
+
+    @cached_property
+    def _marks(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        """A random number for each update, and their exclusive ors in the order of issue and of guarantee."""
+        marks = np.random.default_rng(1).integers(1, 2**63, len(self.updates), dtype=np.uint64)
+        zero = np.zeros(1, np.uint64)
+        issued = np.concatenate([zero, np.bitwise_xor.accumulate(marks)])
+        guaranteed = np.concatenate([zero, np.bitwise_xor.accumulate(marks[self._guarantee_order])])
+        return marks, issued, guaranteed
 
     # Order
 

@@ -1,0 +1,128 @@
+"""A trace of a million events: how fast it loads, and how much memory exploring it takes.
+
+Memory is the peak of a fresh process less that of one that only imports the same modules.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kit import HERE, Row, at_most, run, workspace
+from synthetic import write_trace
+
+from powercut.model.filesystem import file_systems
+from powercut.oracle.verdict import Outcome, Verdict
+from powercut.report.events import Event
+from powercut.run.exploration import Budget, Exploration
+from powercut.run.jobs import Job, Result
+from powercut.settings import Settings
+from powercut.states.timeline import Timeline
+from powercut.trace.reader import Trace
+
+EVENTS = 1_000_000
+STATES = 3000
+TURNS = 3
+
+
+def measure(events: int = EVENTS, states: int = STATES, rounds: int = TURNS) -> list[Row]:
+    """Load it some times, explore it once."""
+    with workspace() as space:
+        path = space / "trace"
+        write_trace(path, events)
+        loads = [probe("load", path)["load"] for _ in range(rounds)]
+        base = probe("nothing", path)["peak"]
+        explored = probe("explore", path, states)
+    grown = (explored["peak"] - base) / events
+    thousands = f"{events / 1000:,.0f},000 events"
+    return [
+        at_most(f"loading {thousands}", min(loads), "s", 2.0),
+        at_most(f"exploring {thousands}: memory", grown, "B/event", 500.0),
+        Row(f"exploring {thousands}: timeline", explored["timeline"], "s", "loading", min(loads)),
+        Row(f"exploring {thousands}: {explored['tested']} states", explored["explore"], "s", "loading", min(loads)),
+    ]
+
+
+def probe(what: str, path: Path, states: int = 0) -> dict[str, Any]:
+    """One measurement in a process of its own."""
+    answer: dict[str, Any] = json.loads(
+        run([sys.executable, str(HERE / "large_trace.py"), what, str(path), str(states)])
+    )
+    return answer
+
+
+def peak_memory() -> int:
+    """The most memory this process ever had, in bytes. Unlike that of getrusage, it starts anew at exec."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+class Approving:
+    """An executor whose oracle lets everything pass, without an image."""
+
+    def __init__(self) -> None:
+        self._done: list[Result] = []
+
+    def submit(self, jobs: Sequence[Job]) -> None:
+        """Judge at once."""
+        self._done += [Result(job.id, Verdict(Outcome.PASS)) for job in jobs]
+
+    def results(self, timeout: float | None) -> list[Result]:
+        """What was judged since the last call."""
+        done, self._done = self._done, []
+        return done
+
+    def capacity(self) -> int:
+        """One after the other."""
+        return 1 - len(self._done)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def explore(trace: Trace, states: int) -> dict[str, Any]:
+    """Build the timeline, and have some thousand states generated, digested and judged."""
+    start = time.perf_counter()
+    timeline = Timeline(trace, file_systems(Settings().fs)[0])
+    built = time.perf_counter()
+    after_timeline = peak_memory()
+    exploration = Exploration([timeline], Approving(), _nothing_owed, Budget(states=states), 0, _ignore)
+    exploration.run()
+    return {
+        "timeline": built - start,
+        "peak_timeline": after_timeline,
+        "explore": time.perf_counter() - built,
+        "tested": exploration.counts.tested,
+        "updates": len(timeline.updates),
+    }
+
+
+def _nothing_owed(timeline: Timeline, point: int) -> int:
+    return 0
+
+
+def _ignore(event: Event) -> None:
+    """Nobody listens."""
+
+
+def main(what: str, path: str, states: str) -> None:
+    """One measurement, printed as JSON."""
+    answer: dict[str, Any] = {}
+    if what != "nothing":
+        start = time.perf_counter()
+        trace = Trace.open(path)
+        answer["load"] = time.perf_counter() - start
+        if what == "explore":
+            answer |= explore(trace, int(states))
+    print(json.dumps({**answer, "peak": peak_memory()}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
