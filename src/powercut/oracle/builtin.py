@@ -20,7 +20,7 @@ from xxhash import xxh3_128_intdigest
 from powercut.image.image import ObjectKind
 from powercut.image.view import StateImage
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.states.state import Base, State
+from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
 from powercut.trace.layout import Kind
@@ -33,7 +33,7 @@ ABSENT = 0  # the version of a file that is not there
 class _History:
     """The finished versions of one name, and which of them a sync made binding."""
 
-    whole: bool = False  # replaced or rewritten as a whole: old or new, nothing in between
+    whole_from: int = NEVER  # first replaced or rewritten then: old or new from there on, nothing in between
     times: list[int] = field(default_factory=list)
     versions: list[int] = field(default_factory=list)
     binding: list[tuple[int, int]] = field(default_factory=list)  # (time, position in versions)
@@ -76,7 +76,7 @@ class BuiltinOracle:
             return ""
         if version == ABSENT:
             return "is not there, although it was synced" if bound and history.versions[bound] != ABSENT else ""
-        if history.whole:
+        if point >= history.whole_from:
             size = image.size(obj) if obj is not None else 0
             seen = "is empty" if size == 0 else f"holds {size} bytes that are neither its old nor its new content"
             return "went back to an older version than the one that was synced" if version in history.versions else seen
@@ -95,13 +95,20 @@ class BuiltinOracle:
         return places
 
     def _stable_moments(self) -> list[tuple[int, int, bool]]:
-        """(time, object, by a sync) of each moment at which the program had finished a version of a file."""
+        """(time, object, by a sync) of each moment at which the program had finished a version of a file.
+
+        What it replaces or cuts off was finished, too, right before.
+        """
         kinds = self._timeline.trace.events["kind"]
         moments = []
         for event, obj in self._timeline.subjects.items():
             if self._timeline.tree.things[obj].kind is ObjectKind.FILE:
                 synced = int(kinds[event]) in (Kind.FSYNC, Kind.FDATASYNC)
                 moments.append((2 * event + 1 if synced else 2 * event, obj, synced))
+                if int(kinds[event]) == Kind.RENAME:
+                    moments.append((2 * event - 1, obj, False))
+        for update in (u for cuts in self._timeline.index.cuts.values() for u in cuts):
+            moments.append((2 * self._timeline.updates.event[update] - 1, self._timeline.updates.obj[update], False))
         written = set(self._timeline.updates.obj)
         files = [o for o in written if self._timeline.tree.things[o].kind is ObjectKind.FILE]
         return [*sorted(moments), *((self._timeline.end, obj, False) for obj in files)]
@@ -122,20 +129,24 @@ class BuiltinOracle:
                 history.binding.append((time, len(history.versions) - 1))
 
     def _mark_whole(self) -> None:
-        """Names that a rename leads to, and files that were cut to nothing while they held something."""
+        """When a name was first the target of a rename, or its file cut to nothing while it held something."""
         updates = self._timeline.updates
         for update in range(len(updates)):
             if updates.kind[update] == UpdateKind.CUT and updates.start[update] == 0:
                 for place in self._places[updates.obj[update]]:
-                    self._histories[place].whole = True
+                    self._mark(place, updates.event[update])
             elif updates.kind[update] == UpdateKind.ENTRY and self._is_rename(updates.event[update]):
                 first = updates.start[update]
                 for effect in range(first, first + updates.length[update]):
                     if updates.effect_value[effect] >= 0:
                         place = (updates.effect_folder[effect], updates.names[updates.effect_name[effect]])
-                        self._histories[place].whole = True
+                        self._mark(place, updates.event[update])
         for place in [place for place, history in self._histories.items() if not history.versions]:
             del self._histories[place]
+
+    def _mark(self, place: Place, event: int) -> None:
+        history = self._histories[place]
+        history.whole_from = min(history.whole_from, 2 * event)
 
     def _is_rename(self, event: int) -> bool:
         return int(self._timeline.trace.events["kind"][event]) == Kind.RENAME

@@ -1,0 +1,60 @@
+"""The built-in oracle: whole files are old or new, and what was synced stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from powercut.findings.finding import Finding
+from powercut.model.filesystem import FILE_SYSTEMS
+from powercut.oracle.builtin import BuiltinOracle
+from powercut.run.exploration import Budget, Exploration
+from powercut.run.inline import InlineExecutor
+from powercut.states.timeline import Timeline
+from tests.models.random_runs import to_trace
+
+START = [("create", "a"), ("write", "a", 0, b"old", ""), ("sync",)]
+SAVE = [("create", "t"), ("write", "t", 0, b"newer", "")]
+
+
+def judge(ops: list[tuple], fs: str) -> list[Finding]:
+    timeline = Timeline(to_trace(ops), FILE_SYSTEMS[fs])
+    oracle = BuiltinOracle(timeline)
+    executor = InlineExecutor([timeline], oracle)
+    exploration = Exploration([timeline], executor, oracle.owed, Budget(), 0, lambda event: None)
+    exploration.run()
+    return exploration.findings
+
+
+@pytest.mark.parametrize("fs", FILE_SYSTEMS)
+def test_a_careful_replacement_is_silent(fs: str) -> None:
+    ops = [*START, *SAVE, ("fsync", "t"), ("rename", "t", "a"), ("fsync", "")]
+    assert judge(ops, fs) == []
+
+
+@pytest.mark.parametrize(("fs", "found"), [("xfs", True), ("btrfs", True), ("posix", True), ("ext4-ordered", False)])
+def test_a_replacement_without_sync_can_be_empty(fs: str, found: bool) -> None:
+    findings = judge([*START, *SAVE, ("rename", "t", "a"), ("fsync", "")], fs)
+    assert bool(findings) is found
+    if found:
+        assert findings[0].output.startswith("a ")
+
+
+@pytest.mark.parametrize("fs", FILE_SYSTEMS)
+def test_truncating_and_writing_again_is_found(fs: str) -> None:
+    findings = judge([*START, ("truncate", "a", 0), ("write", "a", 0, b"newer", ""), ("fsync", "a")], fs)
+    assert findings
+    assert all(finding.output.startswith(("a is empty", "a holds 5 bytes")) for finding in findings)
+
+
+@pytest.mark.parametrize(("fs", "found"), [("posix", True), ("ext4-ordered", False), ("xfs", False), ("btrfs", False)])
+def test_a_synced_file_whose_name_is_lost_is_found(fs: str, found: bool) -> None:
+    findings = judge([("create", "a"), ("write", "a", 0, b"x", ""), ("fsync", "a"), ("create", "b")], fs)
+    assert bool(findings) is found
+    if found:
+        assert findings[0].output == "a is not there, although it was synced"
+
+
+@pytest.mark.parametrize("fs", FILE_SYSTEMS)
+def test_a_file_that_only_grows_is_left_to_a_check(fs: str) -> None:
+    ops = [*START, ("write", "a", 3, b" and more", ""), ("write", "a", 12, b" yet", ""), ("fsync", "a")]
+    assert judge(ops, fs) == []

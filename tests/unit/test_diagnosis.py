@@ -1,0 +1,104 @@
+"""From failing states to findings: kind, minimal loss, fix, one finding for each root cause."""
+
+from __future__ import annotations
+
+from tests.unit.explore_ops import explore
+
+REPLACE = [("create", "b"), ("write", "b", 0, b"new", ""), ("rename", "b", "a")]
+
+
+def whole(files: dict[str, bytes], acked: bytes) -> bool:
+    return files.get("a") in (None, b"old", b"new")
+
+
+def kinds(findings: list) -> list[str]:
+    return [finding.kind.value for finding in findings]
+
+
+def test_a_rename_of_unsynced_data_is_unpersisted_and_the_fix_is_verified() -> None:
+    findings, counts = explore([*REPLACE], whole, "ext4-ordered")
+    assert kinds(findings) == ["unpersisted"]
+    finding = findings[0]
+    assert finding.fix is not None and finding.fix.verified
+    assert "fdatasync(b)" in finding.fix.text
+    assert len(finding.lost) == 1
+    assert counts.failed
+
+
+def test_replacing_an_existing_file_is_safe_only_where_the_file_system_flushes() -> None:
+    ops = [("create", "a"), ("write", "a", 0, b"old", ""), ("sync",), ("print", b"go\n"), *REPLACE]
+
+    def check(files: dict[str, bytes], acked: bytes) -> bool:
+        return not acked or files.get("a") in (b"old", b"new")
+
+    assert kinds(explore(ops, check, "xfs")[0]) == ["unpersisted"]
+    assert kinds(explore(ops, check, "ext4-ordered")[0]) == []
+
+
+def test_a_lost_acknowledgement_is_durability() -> None:
+    ops = [("create", "a"), ("write", "a", 0, b"new", ""), ("print", b"done\n"), ("fsync", "a")]
+    findings, _ = explore(ops, lambda files, acked: not acked or files.get("a") == b"new", "ext4-ordered", "btrfs")
+    assert kinds(findings) == ["durability"]
+    assert findings[0].fix is not None and findings[0].fix.verified
+    assert findings[0].models == ["ext4-ordered", "btrfs"]
+    assert findings[0].locations[-1].role == "acknowledged"
+    assert "'done'" in findings[0].locations[-1].what
+
+
+def test_a_plain_kill_that_fails_is_atomicity_and_the_other_order_is_proposed() -> None:
+    ops = [
+        ("create", "n"),
+        ("create", "d"),
+        ("sync",),
+        ("write", "n", 0, b"1", ""),
+        ("write", "d", 0, b"x", ""),
+        ("sync",),
+    ]
+    findings, _ = explore(ops, lambda files, acked: files.get("n") != b"1" or files.get("d") == b"x", "ext4-journal")
+    assert kinds(findings) == ["atomicity"]
+    assert findings[0].fix is not None and findings[0].fix.verified and "first" in findings[0].fix.text
+
+
+def test_data_synced_too_late_is_ordering() -> None:
+    ops = [
+        *(("create", "n"), ("create", "d"), ("write", "n", 0, b"0", ""), ("write", "d", 0, b"0", ""), ("sync",)),
+        *(("write", "d", 0, b"x", ""), ("write", "n", 0, b"1", ""), ("fsync", "n"), ("fsync", "d")),
+    ]
+    findings, _ = explore(ops, lambda files, acked: files.get("n") != b"1" or files.get("d") == b"x", "ext4-ordered")
+    assert kinds(findings) == ["ordering"]
+    assert findings[0].fix is not None and findings[0].fix.verified
+
+
+def test_a_torn_write_is_atomicity() -> None:
+    ops = [
+        *(("create", "a"), ("write", "a", 0, b"A" * 8192, ""), ("sync",)),
+        *(("write", "a", 0, b"B" * 8192, ""), ("sync",)),
+    ]
+    findings, _ = explore(ops, lambda files, acked: len(set(files.get("a", b"")) - {0}) <= 1, "xfs")
+    assert kinds(findings) == ["atomicity"]
+
+
+def test_two_causes_give_two_findings_each_with_its_own_models() -> None:
+    ops = [("create", "a"), ("write", "a", 0, b"old", ""), ("sync",), ("print", b"go\n"), *REPLACE, ("print", b"a\n")]
+
+    def check(files: dict[str, bytes], acked: bytes) -> bool:
+        if b"go" not in acked:
+            return True
+        return files.get("a") == b"new" if b"a" in acked else files.get("a") in (b"old", b"new")
+
+    findings, _ = explore(ops, check, "xfs", "ext4-ordered")
+    found = {finding.kind.value: finding.models for finding in findings}
+    assert found == {"unpersisted": ["xfs"], "durability": ["xfs", "ext4-ordered"]}
+
+
+def test_a_budget_of_states_stops_the_search_and_is_shared_by_models() -> None:
+    ops = [("create", n) for n in "abc"] + [("write", n, 0, bytes([i]), "") for i in range(1, 5) for n in "abc"]
+    _, counts = explore(ops, lambda files, acked: True, "ext4-ordered", "posix", states=10)
+    assert counts.tested == 10
+    assert not counts.exhausted
+
+
+def test_a_small_run_is_covered_wholly() -> None:
+    _, counts = explore(REPLACE, lambda files, acked: True, "ext4-ordered")
+    assert counts.exhausted
+    assert counts.total == counts.tested + counts.equal
