@@ -12,7 +12,7 @@ from powercut.run.inline import InlineExecutor
 from powercut.states.timeline import Timeline
 from tests.models.random_runs import to_trace
 
-START = [("create", "a"), ("write", "a", 0, b"old", ""), ("sync",)]
+START = [("create", "a"), ("write", "a", 0, b"old", ""), ("sync",), ("fsync", "a")]
 SAVE = [("create", "t"), ("write", "t", 0, b"newer", "")]
 
 
@@ -58,3 +58,15 @@ def test_a_synced_file_whose_name_is_lost_is_found(fs: str, found: bool) -> None
 def test_a_file_that_only_grows_is_left_to_a_check(fs: str) -> None:
     ops = [*START, ("write", "a", 3, b" and more", ""), ("write", "a", 12, b" yet", ""), ("fsync", "a")]
     assert judge(ops, fs) == []
+
+
+@pytest.mark.parametrize("fs", FILE_SYSTEMS)
+def test_removing_a_file_to_make_room_for_its_successor_is_found(fs: str) -> None:
+    findings = judge([*START, *SAVE, ("fsync", "t"), ("fsync", ""), ("unlink", "a"), ("rename", "t", "a")], fs)
+    assert [finding.output for finding in findings] == ["a is not there, although it was synced"]
+
+
+@pytest.mark.parametrize("fs", FILE_SYSTEMS)
+def test_a_journal_that_comes_and_goes_is_silent(fs: str) -> None:
+    journal = [("create", "j"), ("write", "j", 0, b"undo", ""), ("sync",), ("unlink", "j"), ("fsync", "")]
+    assert judge([*journal, *journal, *journal], fs) == []

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from xxhash import xxh3_128_intdigest
@@ -26,7 +26,7 @@ from powercut.states.updates import UpdateKind
 from powercut.trace.layout import Kind
 
 Place = tuple[int, bytes]  # a folder and a name in it
-ABSENT = 0  # the version of a file that is not there
+ABSENT, PRESENT = 0, 1  # versions of a file that is not there, and of one whose content does not matter
 
 
 @dataclass(slots=True)
@@ -38,6 +38,14 @@ class _History:
     versions: list[int] = field(default_factory=list)
     binding: list[tuple[int, int]] = field(default_factory=list)  # (time, position in versions)
 
+    def version(self, image: StateImage, obj: int | None) -> int:
+        """What stands for the content of a file; of files that are not whole only whether they are there."""
+        if obj is None or image.kind(obj) is not ObjectKind.FILE:
+            return ABSENT
+        if self.whole_from == NEVER:
+            return PRESENT
+        return xxh3_128_intdigest(image.read(obj, 0, image.size(obj)), seed=1) or PRESENT
+
 
 class BuiltinOracle:
     """Judges states of the timelines of one trace."""
@@ -47,9 +55,9 @@ class BuiltinOracle:
         self._histories: dict[Place, _History] = defaultdict(_History)
         self._places = self._places_of_files()
         self._moments = self._stable_moments()
+        self._mark_whole()
         for time, obj, synced in self._moments:
             self._note(time, obj, synced)
-        self._mark_whole()
 
     def owed(self, timeline: Timeline, point: int) -> Hashable:
         """What the program is held to changes with every finished version."""
@@ -70,12 +78,14 @@ class BuiltinOracle:
         done = bisect_right(history.times, point)
         bound = max((position for time, position in history.binding if time <= point), default=0)
         obj = image.entry(*place)
-        version = _version(image, obj)
+        version = history.version(image, obj)
         allowed = history.versions[bound : done + 1]  # the next one may be complete already
         if version in allowed:
             return ""
         if version == ABSENT:
-            return "is not there, although it was synced" if bound and history.versions[bound] != ABSENT else ""
+            return (
+                "is not there, although it was synced" if bound else "is gone: neither the old nor the new one is there"
+            )
         if point >= history.whole_from:
             size = image.size(obj) if obj is not None else 0
             seen = "is empty" if size == 0 else f"holds {size} bytes that are neither its old nor its new content"
@@ -107,11 +117,21 @@ class BuiltinOracle:
                 moments.append((2 * event + 1 if synced else 2 * event, obj, synced))
                 if int(kinds[event]) == Kind.RENAME:
                     moments.append((2 * event - 1, obj, False))
+        moments.extend(self._removals())
         for update in (u for cuts in self._timeline.index.cuts.values() for u in cuts):
             moments.append((2 * self._timeline.updates.event[update] - 1, self._timeline.updates.obj[update], False))
         written = set(self._timeline.updates.obj)
         files = [o for o in written if self._timeline.tree.things[o].kind is ObjectKind.FILE]
         return [*sorted(moments), *((self._timeline.end, obj, False) for obj in files)]
+
+    def _removals(self) -> Iterator[tuple[int, int, bool]]:
+        """Names that were removed for good; one that is removed to make room for a rename was meant to be replaced."""
+        for effects in self._timeline.index.names.values():
+            for position, (update, obj) in enumerate(effects):
+                following = effects[position + 1 : position + 2]
+                replaced = following and self._is_rename(self._timeline.updates.event[following[0][0]])
+                if obj < 0 and not replaced:
+                    yield 2 * self._timeline.updates.event[update], self._timeline.updates.obj[update], False
 
     def _note(self, time: int, obj: int, synced: bool) -> None:
         image = self._timeline.image(State(time, Base.ISSUED, frozenset()))
@@ -120,8 +140,10 @@ class BuiltinOracle:
             if not history.versions:
                 start = self._timeline.image(State(0, Base.ISSUED, frozenset()))
                 history.times.append(0)
-                history.versions.append(_version(start, start.entry(*place)))
-            version = _version(image, image.entry(*place))
+                history.versions.append(history.version(start, start.entry(*place)))
+            version = history.version(image, image.entry(*place))
+            if version == ABSENT and time % 2:  # right before a rename: not there yet, or removed to make room
+                continue
             if version != history.versions[-1]:
                 history.times.append(time)
                 history.versions.append(version)
@@ -141,8 +163,6 @@ class BuiltinOracle:
                     if updates.effect_value[effect] >= 0:
                         place = (updates.effect_folder[effect], updates.names[updates.effect_name[effect]])
                         self._mark(place, updates.event[update])
-        for place in [place for place, history in self._histories.items() if not history.versions]:
-            del self._histories[place]
 
     def _mark(self, place: Place, event: int) -> None:
         history = self._histories[place]
@@ -150,10 +170,3 @@ class BuiltinOracle:
 
     def _is_rename(self, event: int) -> bool:
         return int(self._timeline.trace.events["kind"][event]) == Kind.RENAME
-
-
-def _version(image: StateImage, obj: int | None) -> int:
-    if obj is None or image.kind(obj) is not ObjectKind.FILE:
-        return ABSENT
-    size = image.size(obj)
-    return xxh3_128_intdigest(image.read(obj, 0, size), seed=1) or 1
