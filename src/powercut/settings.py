@@ -1,11 +1,14 @@
 """Settings: the defaults, what powercut.toml or pyproject.toml say, and what the command line says, in that order.
 
 Before: a folder in which a run is started. After: one `Settings` value in which every field is set and has the right
-type, or a `UsageError` that names the file, the key and the reason.
+type and a sensible value, or a `UsageError` that names the file, the key and the reason: a run that cannot go well is
+refused before the program is started.
 """
 
 from __future__ import annotations
 
+import difflib
+import math
 import re
 import tomllib
 from pathlib import Path
@@ -14,9 +17,10 @@ from typing import Any
 import msgspec
 
 from powercut.errors import UsageError
-from powercut.model.filesystem import DEFAULT
+from powercut.model.filesystem import DEFAULT, file_systems
 
 FILES = ("powercut.toml", "pyproject.toml")
+MOST_WORKERS = 1024  # more processes than that are a slip of the finger
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -54,19 +58,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     stacks: bool = True
 
 
+_FIELDS = {field.encode_name: field for field in msgspec.structs.fields(Settings)}
+_WORDS = (("str", "text"), ("bool", "true or false"), ("int", "a whole number"), ("float", "a number"))
+
+
 def load_settings(start: Path, given: dict[str, Any]) -> Settings:
     """Settings for a run started in a folder; `given` holds what the command line says (None: nothing)."""
     values = _from_files(start)
-    values.update({key.replace("_", "-"): value for key, value in given.items() if value is not None})
-    try:
-        settings = msgspec.convert(values, Settings)
-    except msgspec.ValidationError as error:
-        raise UsageError("bad-setting", f"a setting is wrong: {error}.") from error
+    spoken = {key.replace("_", "-"): value for key, value in given.items() if value is not None}
+    _check("bad-setting", "", spoken)
+    settings = msgspec.convert(values | spoken, Settings)
     seconds(settings.budget)
-    if settings.timeout <= 0:
-        raise UsageError("bad-setting", "a setting is wrong: timeout must be more than 0 seconds.")
-    if settings.workers < 0 or (settings.max_states is not None and settings.max_states < 0):
-        raise UsageError("bad-setting", "a setting is wrong: workers and max-states cannot be negative.")
+    file_systems(settings.fs)
     return settings
 
 
@@ -78,27 +81,67 @@ def _from_files(start: Path) -> dict[str, Any]:
         except FileNotFoundError:
             continue
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise UsageError("bad-settings-file", f"cannot read {path}: {error}.") from error
-        table = content if name == "powercut.toml" else content.get("tool", {}).get("powercut")
+            why = error.strerror if isinstance(error, OSError) else error
+            raise UsageError("bad-settings-file", f"cannot read {path}: {why}.") from error
+        table = content if name == "powercut.toml" else _section(content)
         if table is None:
             continue
-        try:
-            msgspec.convert(table, Settings)
-        except msgspec.ValidationError as error:
-            raise UsageError("bad-settings-file", f"{path}: {error}.", _known(str(error))) from error
-        return dict(table)
+        if not isinstance(table, dict):
+            raise UsageError("bad-settings-file", f"{path}: [tool.powercut] must be a table.")
+        values = {key: _plain(key, value) for key, value in table.items()}
+        _check("bad-settings-file", f"{path}: ", values)
+        return values
     return {}
 
 
-def _known(error: str) -> str:
-    if "unknown field" not in error:
-        return ""
-    return f"Known settings: {', '.join(field.replace('_', '-') for field in Settings.__struct_fields__)}."
+def _section(content: dict[str, Any]) -> Any:
+    """[tool.powercut] of a pyproject.toml, which may hold anything."""
+    tool = content.get("tool")
+    return tool.get("powercut") if isinstance(tool, dict) else None
+
+
+def _plain(key: str, value: Any) -> Any:
+    """TOML has lists and numbers where the command line has only text: fs = ["xfs", "btrfs"], budget = 30."""
+    if key == "fs" and isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return ",".join(value)
+    if key == "budget" and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return value
+
+
+def _check(slug: str, where: str, values: dict[str, Any]) -> None:
+    """Whether every value can be that of its setting."""
+    for key, value in values.items():
+        if key not in _FIELDS:
+            close = difflib.get_close_matches(key.replace("_", "-"), _FIELDS, 1)
+            hint = f"Did you mean {close[0]}?" if close else f"Known settings: {', '.join(_FIELDS)}."
+            raise UsageError(slug, f"{where}there is no setting {key!r}.", hint)
+        try:
+            msgspec.convert(value, _FIELDS[key].type)
+        except msgspec.ValidationError as error:
+            wanted = next(words for name, words in _WORDS if name in str(_FIELDS[key].type))
+            raise UsageError(slug, f"{where}{key} must be {wanted}, not {value!r}.") from error
+        wrong = _wrong(key, value)
+        if wrong:
+            raise UsageError(slug, f"{where}{key} {wrong}.")
+
+
+def _wrong(key: str, value: Any) -> str:
+    """What is wrong with a value of the right type; empty if nothing is."""
+    if isinstance(value, str) and ("\0" in value or not value.strip()):
+        return "is empty" if not value.strip() else "must not hold a NUL character"
+    if key == "timeout" and not (value > 0 and math.isfinite(value)):
+        return f"must be more than 0 seconds, not {value:g}"
+    if key == "workers" and not 0 <= value <= MOST_WORKERS:
+        return f"must be from 0 (one for each core) to {MOST_WORKERS}, not {value}"
+    if key == "max-states" and value < 0:
+        return f"cannot be negative, as {value} is"
+    return ""
 
 
 def seconds(text: str) -> float:
     """A length of time as people write it: 30, 30s, 5m, 1h."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text)
-    if match is None or match[2] not in _UNITS:
+    if match is None or match[2] not in _UNITS or not math.isfinite(float(match[1])):
         raise UsageError("bad-budget", f"{text!r} is not a length of time.", "Write it like 30s, 5m or 1h.")
     return float(match[1]) * _UNITS[match[2]]

@@ -231,6 +231,8 @@ class Diagnosis:
         earlier = frozenset(timeline.updates_of(case.partner))
         if case.partner >= later or any(timeline.is_guaranteed(u, 2 * later) for u in earlier):
             return None
+        if timeline.overlap(case.partner, later):  # the other order would not end in the same folder
+            return None
         if self._fails(case.timeline, [State(2 * later, Base.ISSUED, earlier)])[0]:
             return None
         first, second = (self._places.location(event, "", "").short for event in (later, case.partner))

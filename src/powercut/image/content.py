@@ -12,10 +12,13 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 
+from xxhash import xxh3_64_intdigest
+
 from powercut.image.image import BLOCK, Image
 from powercut.image.placement import Node
 
 PIECE = 1 << 20  # how much is read at once
+COMPARED = 1 << 17  # how much is compared at once, and has one check sum
 _ZEROS = bytes(PIECE)
 _NO_XATTRS = (errno.ENOTSUP, errno.EPERM, errno.ENODATA)
 _OURS = (b"user.", b"system.posix_acl_")  # attribute names that a check could have set
@@ -25,26 +28,41 @@ _WRITE = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 def update_file(path: bytes, obj: int, node: Node, image: Image) -> bool:
     """Bring a file's bytes and length in line; whether the file was opened for it."""
     size = image.size(obj)
-    shared = min(node.low, size)  # bytes before this are on disk, right except for `blocks`
-    if size == node.size == shared and not node.blocks and node.blocks is not None:
+    kept = min(node.low, node.size, size)  # bytes before this are on disk, right except for what is noted
+    if size == node.size == kept and node.blocks is not None and not node.blocks and not node.doubted:
         return False
+    _forget_sums(node, kept)
     fd = _open(path, node)
     try:
-        if shared < node.size:
-            os.ftruncate(fd, shared)
-        if shared < size:
+        if kept < node.size:
+            os.ftruncate(fd, kept)
+        if kept < size:
             os.ftruncate(fd, size)
-        if node.blocks is None:
-            _compare(fd, obj, image, shared)
+        if node.doubted or node.blocks is None:
+            _compare(fd, obj, image, kept, node.sums)
         elif node.blocks:
-            _patch(fd, obj, image, node.blocks, shared)
-        if shared < size:
-            _fill(fd, obj, image, shared, size)
+            _patch(fd, obj, image, node.blocks, kept)
+        if kept < size:
+            _fill(fd, obj, image, kept, size)
     finally:
         os.close(fd)
     node.size = node.low = size
     node.blocks = set()
+    node.doubted = False
     return True
+
+
+def _forget_sums(node: Node, kept: int) -> None:
+    """Drop the sums of pieces that the new image may hold differently."""
+    if not node.sums:
+        return
+    if node.blocks is None:
+        node.sums.clear()
+        return
+    for block in node.blocks:
+        node.sums.pop(block * BLOCK // COMPARED, None)
+    for piece in [piece for piece in node.sums if (piece + 1) * COMPARED > kept]:
+        del node.sums[piece]
 
 
 def update_attributes(path: bytes, obj: int, node: Node, image: Image, written: bool = True) -> None:
@@ -88,14 +106,19 @@ def _patch(fd: int, obj: int, image: Image, blocks: set[int], limit: int) -> Non
         _write(fd, image.read(obj, start, end - start), start)
 
 
-def _compare(fd: int, obj: int, image: Image, end: int) -> None:
-    """Write the blocks that differ."""
-    for offset in range(0, end, PIECE):
-        length = min(PIECE, end - offset)
-        wanted = image.read(obj, offset, length)
+def _compare(fd: int, obj: int, image: Image, end: int, sums: dict[int, int]) -> None:
+    """Write the blocks that differ. Pieces whose sum is known and right need no image to compare with."""
+    for offset in range(0, end, COMPARED):
+        length = min(COMPARED, end - offset)
         found = os.pread(fd, length, offset)
+        number = offset // COMPARED
+        if sums.get(number) == xxh3_64_intdigest(found):
+            continue
+        wanted = image.read(obj, offset, length)
         if wanted != found:
             _write_where(fd, wanted, found.ljust(length, b"\0"), offset)
+        if length == COMPARED:
+            sums[number] = xxh3_64_intdigest(wanted)
 
 
 def _fill(fd: int, obj: int, image: Image, start: int, end: int) -> None:

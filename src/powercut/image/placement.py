@@ -27,7 +27,8 @@ class Node:
     """One object that exists on disk, what is known to be in it, and what has to be done to it.
 
     A node without names waits in the store. ``size``, ``mode`` and ``xattrs`` are what the disk holds; ``xattrs`` None
-    is unknown. ``blocks`` may differ from the image (None: all of them may), as may everything behind ``low``.
+    is unknown. ``blocks`` may differ from the image (None: all of them may), as may everything behind ``low``; with
+    ``doubted``, a check may have changed anything. ``sums`` are check sums of pieces as they should be.
     """
 
     kind: ObjectKind
@@ -40,6 +41,8 @@ class Node:
     children: dict[bytes, int] = field(default_factory=dict)
     blocks: set[int] | None = field(default_factory=set)
     low: int = 0
+    doubted: bool = False
+    sums: dict[int, int] = field(default_factory=dict)
     meta: bool = True
 
 

@@ -144,8 +144,8 @@ class Repair:
             if status.st_nlink != len(node.names):  # a name somewhere that we do not know of
                 self._drop(obj, node)
                 return
-            node.size = node.low = status.st_size
-            node.blocks = None
+            node.size = status.st_size
+            node.doubted = True
         node.mode = status.st_mode & 0o7777
         node.xattrs = None
         node.meta = True

@@ -258,6 +258,22 @@ class Timeline:
         found: list[int] = self._guarantee_order[first:last].tolist()
         return found
 
+    def overlap(self, one: int, other: int) -> bool:
+        """Whether two calls change the same bytes, sizes cut off, or names: whether their order matters in the end."""
+        return any(self._overlap(a, b) for a in self.updates_of(one) for b in self.updates_of(other))
+
+    def _overlap(self, one: int, other: int) -> bool:
+        updates, kinds = self.updates, {self.kind(one), self.kind(other)}
+        if kinds == {UpdateKind.ENTRY}:
+            mine, theirs = self.index.touched([one]).entries, self.index.touched([other]).entries
+            return bool(mine & theirs)
+        if updates.obj[one] != updates.obj[other]:
+            return False
+        if kinds == {UpdateKind.DATA}:
+            ends = [updates.start[u] + updates.length[u] for u in (one, other)]
+            return updates.start[one] < ends[1] and updates.start[other] < ends[0]
+        return bool(kinds & {UpdateKind.CUT, UpdateKind.ZERO, UpdateKind.MODE, UpdateKind.XATTR})
+
     # Words for people
 
     def describe(self, update: int) -> str:

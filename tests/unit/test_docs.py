@@ -1,0 +1,176 @@
+"""The documentation says what the code does: every message, every option, every setting, every field of the report."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from powercut.commands.main import COMMANDS, cli
+from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
+from powercut.model.filesystem import FILE_SYSTEMS
+from powercut.report.document import document
+from powercut.run.store import SavedRun
+from powercut.settings import Settings, load_settings
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "src" / "powercut").rglob("*.py"))
+PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
+
+SLUG = re.compile(r"[a-z]+(-[a-z]+)+")
+PRINTED = re.compile(r"\[([a-z]+(?:-[a-z]+)*)\]\"")  # a message that is printed without an exception
+SENT = re.compile(r"Message\.FAILED, \(\"([a-z-]+)\"")  # a message that a worker sends to the engine
+
+
+def error_classes(trees: list[ast.Module]) -> set[str]:
+    """PowercutError and everything below it, by name."""
+    names, before = {"PowercutError"}, 0
+    while len(names) > before:
+        before = len(names)
+        for tree in trees:
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ClassDef) and names & {getattr(base, "id", "") for base in node.bases}:
+                    names.add(node.name)
+    return names
+
+
+def slugs() -> dict[str, str]:
+    """Every code of a message, and the file that has it."""
+    texts = {path: path.read_text() for path in SOURCES}
+    trees = {path: ast.parse(text) for path, text in texts.items()}
+    errors = error_classes(list(trees.values())) | {"cls"}  # `cls(...)`: a constructor of an error class
+    found = {}
+    for path, tree in trees.items():
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in errors and call.args:
+                first = call.args[0]
+                if isinstance(first, ast.Constant) and SLUG.fullmatch(str(first.value)):
+                    found[str(first.value)] = path.name
+        found.update((slug, path.name) for slug in PRINTED.findall(texts[path]) + SENT.findall(texts[path]))
+    return found
+
+
+def documented() -> set[str]:
+    """The codes that docs/messages.md explains: one row of a table each."""
+    return set(re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "messages.md").read_text(), re.MULTILINE))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def shown_commands() -> Iterator[list[str]]:
+    """Command lines of powercut in shell blocks of all pages, without the workload."""
+    for page in PAGES:
+        for line in "".join(blocks(page, "sh")).splitlines():
+            if line.startswith("powercut "):
+                words = shlex.split(line, comments=True)[1:]
+                yield words[: words.index("--")] if "--" in words else words
+
+
+def test_the_search_for_messages_finds_each_way_of_making_one() -> None:
+    """Otherwise the next test passes by seeing nothing."""
+    assert {"unknown-fs", "trace-broken", "scratch-full", "copy-failed", "worker-failed", "interrupted"} <= set(slugs())
+
+
+def test_every_message_is_explained() -> None:
+    missing = {slug: file for slug, file in slugs().items() if slug not in documented()}
+    assert not missing, "explain these in docs/messages.md"
+
+
+def test_no_message_is_explained_that_does_not_exist() -> None:
+    assert documented() <= set(slugs())
+
+
+def test_architecture_is_short() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) < 100
+
+
+def test_shown_commands_and_their_options_exist() -> None:
+    commands = list(shown_commands())
+    assert len(commands) > 8
+    for name, *words in commands:
+        assert name in COMMANDS
+        command = import_module(f"powercut.commands.{name}").command
+        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        for word in words:
+            if word.startswith("-"):
+                assert word.partition("=")[0] in known, f"powercut {name} has no {word}"
+
+
+def test_every_command_is_shown() -> None:
+    assert {words[0] for words in shown_commands()} == set(cli.list_commands(None))  # type: ignore[arg-type]
+
+
+def test_settings_in_readme_are_all_there_are(tmp_path: Path) -> None:
+    (block,) = blocks(ROOT / "README.md", "toml")
+    (tmp_path / "powercut.toml").write_text(block)
+    load_settings(tmp_path, {})
+    shown = set(re.findall(r"^([a-z-]+) =", block, re.MULTILINE))
+    assert shown == {field.encode_name for field in msgspec.structs.fields(Settings)}
+
+
+def test_defaults_in_readme_are_right(tmp_path: Path) -> None:
+    (block,) = blocks(ROOT / "README.md", "toml")
+    (tmp_path / "powercut.toml").write_text(block)
+    shown, defaults = load_settings(tmp_path, {}), Settings()
+    different = {name for name in Settings.__struct_fields__ if getattr(shown, name) != getattr(defaults, name)}
+    assert different == {"dir", "check", "max_states", "scratch"}  # those that have no default
+
+
+def test_every_field_of_the_report_is_explained() -> None:
+    state = SavedState("xfs", 4096, 2, "issued", (0,))
+    place = Location("f.py", 1, "f", "lost")
+    texts = {"outcome": "fail", "code": 1, "output": ""}
+    finding = Finding(FindingKind.ORDERING, "m", [place], Fix("t", True), [], [], state, **texts)
+    states = ("tested", "equivalent", "total", "failed", "exhausted", "by_strategy")
+    report = document(SavedRun(findings=[finding], states=dict.fromkeys(states, 0)))
+    page = (ROOT / "docs" / "findings.md").read_text()
+    missing = {key for key in keys(report) if f"`{key}`" not in page}
+    assert not missing
+
+
+def keys(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        for inner in value.values():
+            yield from keys(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from keys(inner)
+
+
+def test_every_kind_of_finding_is_explained() -> None:
+    page = (ROOT / "docs" / "findings.md").read_text()
+    assert [kind for kind in FindingKind if f"| `{kind.value}` |" not in page] == []
+
+
+def test_table_of_rows_is_that_of_the_code() -> None:
+    lines = (ROOT / "docs" / "models.md").read_text().splitlines()
+    head = next(line for line in lines if line.startswith("| answer |"))
+    names = [cell.strip() for cell in head.strip("|").split("|")][1:]
+    assert names == list(FILE_SYSTEMS)
+    for field in next(iter(FILE_SYSTEMS.values())).__dataclass_fields__:
+        if field != "name":
+            line = next(line for line in lines if line.startswith(f"| `{field}`"))
+            cells = [cell.strip() for cell in line.strip("|").split("|")][1:]
+            assert cells == [in_words(getattr(row, field)) for row in FILE_SYSTEMS.values()], field
+
+
+def in_words(answer: object) -> str:
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    return str(getattr(answer, "value", answer))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
