@@ -36,10 +36,10 @@
 
 #include <stdint.h>
 
-#define PC_TRACE_MAGIC "PCUTTRAC" /* 8 bytes, no terminator */
+#define PC_TRACE_MAGIC   "PCUTTRAC" /* 8 bytes, no terminator */
 #define PC_TRACE_VERSION 1u
-#define PC_EXTENT_MAGIC 0x58454350u /* "PCEX" */
-#define PC_EXTENT_ALIGN 64u         /* every extent starts at a multiple of this */
+#define PC_EXTENT_MAGIC  0x58454350u /* "PCEX" */
+#define PC_EXTENT_ALIGN  64u         /* every extent starts at a multiple of this */
 
 struct pc_file_header {
     char magic[8];
@@ -83,9 +83,9 @@ struct pc_event {
  * "inode" of a name operation is the inode the name stands for. */
 enum pc_event_kind {
     /* The data folder before the program started; pid and tid are 0; parents before children. */
-    PC_SNAP_DIR = 1,     /* path, inode, extra: st_mode. The data folder itself comes first, path "" */
-    PC_SNAP_FILE = 2,    /* path, inode, length: size, extra: st_mode. A second name of an inode comes again */
-    PC_SNAP_DATA = 3,    /* inode, offset, length, data: content of a file; holes are not written */
+    PC_SNAP_DIR = 1,  /* path, inode, extra: st_mode. The data folder itself comes first, path "" */
+    PC_SNAP_FILE = 2, /* path, inode, length: size, extra: st_mode. A second name of an inode comes again */
+    PC_SNAP_DATA = 3, /* inode, offset, length, data: content of a file; holes are not written */
     PC_SNAP_SYMLINK = 4, /* path, inode, length, data: target */
     PC_SNAP_OTHER = 5,   /* path, inode, extra: st_mode: fifo, socket, device: not modelled */
 
@@ -104,16 +104,18 @@ enum pc_event_kind {
     PC_WRITE = 20,     /* inode, offset, length, data. PC_FLAG_SYNC/DSYNC: returned only when durable */
     PC_TRUNCATE = 21,  /* inode, length: new size, extra: old size. PC_FLAG_OPEN: by O_TRUNC */
     PC_FALLOCATE = 22, /* inode, offset, length, extra: mode bits of fallocate(2) */
-    PC_SETATTR = 23,   /* inode, extra: new st_mode, offset: uid, length: gid (all as they are after the call) */
-    PC_SETXATTR = 24,  /* inode, path: attribute name, length, data: value */
-    PC_DELXATTR = 25,  /* inode, path: attribute name */
-    PC_CLOSE = 26,     /* inode: a descriptor open for writing was closed */
+    PC_SETATTR =
+        23, /* inode, extra: new st_mode, offset: uid, length: gid (all as they are after the call) */
+    PC_SETXATTR = 24, /* inode, path: attribute name, length, data: value */
+    PC_DELXATTR = 25, /* inode, path: attribute name */
+    PC_CLOSE = 26,    /* inode: a descriptor open for writing was closed */
 
     PC_FSYNC = 30,     /* inode (file or folder) */
     PC_FDATASYNC = 31, /* inode */
     PC_SYNC = 32,      /* whole machine */
     PC_SYNCFS = 33,    /* inode of the descriptor, 0 if outside the data folder but on its file system */
-    PC_MSYNC = 34,     /* inode, offset, length in the file, extra: MS_ flags; one event for each mapping touched */
+    PC_MSYNC =
+        34, /* inode, offset, length in the file, extra: MS_ flags; one event for each mapping touched */
     PC_SYNC_RANGE = 35, /* inode, offset, length, extra: flags of sync_file_range: promises nothing */
 
     PC_MMAP = 40,   /* inode, offset, length, extra: address: a writable shared mapping of a data file */

@@ -64,8 +64,8 @@ static void become(struct launch *launch) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    setpgid(0,
-            0); /* a group, not a session: a session costs a scheduling group, half as much as the program */
+    /* A group, not a session: that would be a scheduling group of its own, at half the price of a program. */
+    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a killed worker leaves no check behind */
     if (dup2(launch->input, 0) < 0 || dup2(launch->output, 1) < 0 || dup2(launch->output, 2) < 0 ||
         chdir(launch->cwd) != 0) {

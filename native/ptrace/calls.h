@@ -24,7 +24,7 @@ struct pc_call_kind {
     void (*leave)(struct pc_recorder *recorder, struct pc_thread *thread);
     bool slow; /* may rightly take long: syncs */
     /* If not NULL: does a call that has its turn in the thread's place, records it and leaves the result in
-     * call.result; false if the thread must do it itself. Saves the exit stop, half of what a call costs. */
+     * call.result; false if the thread must do it itself. Saves the exit stop. */
     bool (*instead)(struct pc_recorder *recorder, struct pc_thread *thread);
 };
 

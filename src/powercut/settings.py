@@ -65,7 +65,8 @@ _WORDS = (("str", "text"), ("bool", "true or false"), ("int", "a whole number"),
 def load_settings(start: Path, given: dict[str, Any]) -> Settings:
     """Settings for a run started in a folder; `given` holds what the command line says (None: nothing)."""
     values = _from_files(start)
-    spoken = {key.replace("_", "-"): value for key, value in given.items() if value is not None}
+    named = {key.replace("_", "-"): value for key, value in given.items() if value is not None}
+    spoken = {key: _plain(key, value) for key, value in named.items()}
     _check("bad-setting", "", spoken)
     settings = msgspec.convert(values | spoken, Settings)
     seconds(settings.budget)
@@ -101,7 +102,7 @@ def _section(content: dict[str, Any]) -> Any:
 
 
 def _plain(key: str, value: Any) -> Any:
-    """TOML has lists and numbers where the command line has only text: fs = ["xfs", "btrfs"], budget = 30."""
+    """TOML and Python have lists and numbers where the command line has text: fs = ["xfs", "btrfs"], budget = 30."""
     if key == "fs" and isinstance(value, list) and all(isinstance(name, str) for name in value):
         return ",".join(value)
     if key == "budget" and isinstance(value, int | float) and not isinstance(value, bool):

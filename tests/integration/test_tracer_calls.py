@@ -390,3 +390,15 @@ def test_limits_of_the_program_hold(data: Path) -> None:
         """,
     )
     assert [e.length for e in run.events(Kind.WRITE)] == [80, 20, 1]
+
+
+def test_a_move_that_only_the_view_forbids_is_said(data: Path) -> None:
+    copy = data.parent / "copy"
+    copy.mkdir()
+    (data.parent / "outside").write_bytes(b"x")
+    command = ["python3", "-Sc", "import os\ntry: os.rename('../outside', 'in')\nexcept OSError: pass"]
+    run = record(data, command, "--view", str(copy))
+    (note,) = run.trace.notes()
+    assert "EXDEV" in note
+    assert str(data / "in") in note
+    assert "--dir" in note

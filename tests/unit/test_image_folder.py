@@ -20,11 +20,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from powercut.image import content as content_module
 from powercut.image import folder as folder_module
 from powercut.image.folder import ImageFolder
 from powercut.image.image import BLOCK
 from powercut.image.scratch import ScratchError
 from powercut.image.watch import Watch, WatchLimit
+from powercut.states.state import State
 from tests.unit.plain_images import FILE, FOLDER, OTHER, SYMLINK, PlainImage, PlainTimeline, Thing, state
 
 
@@ -251,6 +253,7 @@ def walk(seed: int, base: Path) -> ImageFolder:
     for name in ("file", "a", "deep/file"):
         (outside / name).write_text("precious")
     limit = rng.choice([0, 10000, 1 << 20])
+    content_module.COMPARED = rng.choice([BLOCK, 2 * BLOCK, 1 << 17])  # small files must have several pieces, too
     folder = ImageFolder(work / "root", work / "store", timeline, store_limit=limit)
     try:
         for _ in range(8):
@@ -403,6 +406,32 @@ def test_holes_stay_holes(tmp_path: Path) -> None:
     folder.move_to(state(0))
     status = (tmp_path / "root/sparse").stat()
     assert status.st_blocks * 512 < 1 << 20
+    assert found(tmp_path / "root") == expected(image)
+    folder.close()
+
+
+def test_a_big_file_that_was_only_opened_is_not_read_from_the_image_again(tmp_path: Path) -> None:
+    image = PlainImage()
+    image.add(1, 0, b"big", kind=FILE, content=random.Random(1).randbytes(8 << 20))
+    reads = []
+
+    class Counting(PlainTimeline):
+        def image(self, at: State) -> PlainImage:
+            copy = deepcopy(super().image(at))
+            copy.read = lambda *piece: reads.append(piece) or image.read(*piece)  # type: ignore[method-assign,func-returns-value]
+            return copy
+
+    folder = ImageFolder(tmp_path / "root", tmp_path / "store", Counting([image]))
+    for number in range(4):
+        folder.move_to(state(0))
+        with open(tmp_path / "root/big", "r+b") as file:
+            if number == 2:
+                file.seek(5 << 20)
+                file.write(b"changed")
+        if number == 1:
+            reads.clear()
+    folder.move_to(state(0))
+    assert len(reads) == 1
     assert found(tmp_path / "root") == expected(image)
     folder.close()
 

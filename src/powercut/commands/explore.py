@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import Any
 
 import click
@@ -31,6 +32,21 @@ def command(trace_file: str, json_file: str | None, **options: Any) -> int:
     with Terminal() as terminal:
         session = Session(settings, cwd, terminal.tell)
         folder = new_run_folder(session.output)
-        shutil.copyfile(trace_file, folder / "trace")
+        _keep_trace(trace_file, folder)
         run, folder = session.explore(trace, folder)
     return report_run(run, folder, json_file)
+
+
+def _keep_trace(trace_file: str, folder: Path) -> None:
+    """Copy the trace to the run, so that its findings replay whatever becomes of the file."""
+    from powercut.errors import EnvironmentFailure
+
+    try:
+        shutil.copyfile(trace_file, folder / "trace")
+    except OSError as error:
+        shutil.rmtree(folder)
+        raise EnvironmentFailure(
+            "output-unwritable",
+            f"cannot copy the trace to {folder}: {error.strerror}.",
+            "Name another folder with --output DIR.",
+        ) from error

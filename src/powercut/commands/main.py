@@ -1,15 +1,27 @@
-"""The `powercut` command: its subcommands, and how errors end."""
+"""The `powercut` command: its subcommands, and how errors end.
+
+Whatever happens, the user sees one line with a code, never a traceback: errors that powercut understands by their own
+message, everything else as a bug of powercut.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
 import sys
+import traceback
+from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import click
 
 from powercut.errors import ExitCode, PowercutError
 
+INTERRUPTED = 130  # interrupted before anything was found
 COMMANDS = ("test", "record", "explore", "show", "replay", "doctor")
 
 
@@ -27,33 +39,105 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"powercut.commands.{cmd_name}").command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; that its reader has seen enough, as in `powercut show | head`, is no error."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            stop_printing()
+            return int(ExitCode.NOTHING_FOUND)
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("powercut"), prog_name="powercut")
-def cli() -> None:
+
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="powercut", prog_name="powercut")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Find what a power cut would do to your program's data, and the missing sync behind it.
 
     \b
     powercut test --check ./check.py -- ./myprogram args
+
+    \b
+    Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 the program or the
+    machine failed, 4 the budget ended before anything was tested, 130 interrupted
+    before anything was found.
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+        ctx.exit(int(ExitCode.USAGE))
 
 
 def main() -> None:
-    """Run the command line; every error that powercut understands is one line and an exit code."""
+    """Run the command line; every error is one line and an exit code."""
+    _open_missing_descriptors()
+    _end_as_by_interrupt(signal.SIGTERM, signal.SIGHUP)
     try:
         code = cli.main(standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
-    except PowercutError as error:
-        click.echo(f"powercut: {error}", err=True)
-        sys.exit(int(error.exit_code))
-    except click.ClickException as error:
-        error.show()
-        sys.exit(int(ExitCode.USAGE))
     except (click.Abort, KeyboardInterrupt):
-        click.echo("powercut: interrupted [interrupted]", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.exit(int(ExitCode.FAILED))
-    except OSError as error:
-        click.echo(f"powercut: {error.strerror}: {error.filename or 'the system'} [system-error]", err=True)
-        sys.exit(int(ExitCode.FAILED))
+        code = _complain("interrupted [interrupted]", INTERRUPTED)
+    except Exception as error:
+        code = _complain(*describe(error))
+        if os.environ.get("POWERCUT_DEBUG"):
+            traceback.print_exc()
+    sys.exit(int(code) if isinstance(code, int) else 0)
+
+
+def describe(error: Exception) -> tuple[str, int]:
+    """What to say about an error, and how to end."""
+    if isinstance(error, PowercutError):
+        return str(error), error.exit_code
+    if isinstance(error, click.ClickException):
+        path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "powercut"
+        text = error.format_message()
+        end = "" if text.endswith((".", "?")) else "."
+        return f"{text[:1].lower()}{text[1:]}{end} See {path} --help [usage]", ExitCode.USAGE
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, str | bytes) else ""
+        return f"{error.strerror}{where} [system-error]", ExitCode.FAILED
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    hint = "Please report it; POWERCUT_DEBUG=1 shows more."
+    return f"this is a mistake in powercut: {what} ({place}). {hint} [bug]", ExitCode.FAILED
+
+
+def stop_printing() -> None:
+    """Nobody reads standard output any more: what is still to be printed goes nowhere."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.close(null)
+
+
+def _complain(text: str, code: int) -> int:
+    from powercut.report.text import printable
+
+    with suppress(OSError):  # standard error may be closed or full; the exit code still tells
+        click.echo(f"powercut: {printable(text)}", err=True)
+    return code
+
+
+def _open_missing_descriptors() -> None:
+    """A file of ours must never become the standard input or output of a program that we start."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError as error:
+            if error.errno == errno.EBADF:
+                os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+                name = ("stdin", "stdout", "stderr")[number]
+                setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
+
+
+def _end_as_by_interrupt(*numbers: signal.Signals) -> None:
+    """A terminated run ends as an interrupted one: with what was found so far saved, and nothing left behind."""
+    owner = os.getpid()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if os.getpid() == owner:
+            raise KeyboardInterrupt
+        os._exit(128 + number)  # a forked worker
+
+    for number in numbers:
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup stays nohup
+            signal.signal(number, interrupt)

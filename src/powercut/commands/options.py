@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from powercut.settings import Settings, load_settings
+from powercut.errors import EnvironmentFailure
+
+if TYPE_CHECKING:
+    from powercut.settings import Settings
 
 Command = Callable[..., Any]
 
@@ -21,7 +24,13 @@ _EXPLORE = (
     click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: all cores)."),
     click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search."),
     click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),
-    click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Write a JSON report."),
+    click.option(
+        "--json",
+        "json_file",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, allow_dash=True),
+        help="Write a JSON report; - for standard output.",
+    ),
 )
 _COMMON = (
     click.option("--scratch", metavar="DIR", type=click.Path(file_okay=False), help="Folder for images."),
@@ -56,5 +65,16 @@ workload_argument = click.argument("workload", nargs=-1, required=True, type=cli
 
 def settings_from(options: dict[str, Any]) -> tuple[Settings, Path]:
     """Settings of a command, and where it was started."""
-    cwd = Path.cwd()
+    from powercut.settings import load_settings
+
+    try:
+        cwd = Path.cwd()
+    except FileNotFoundError as error:
+        raise EnvironmentFailure("no-current-folder", "the current folder does not exist any more.") from error
     return load_settings(cwd, options), cwd
+
+
+def saved_runs(output: str | None) -> Path:
+    """Where saved runs are: as the command line says, or the settings of this folder."""
+    settings, _ = settings_from({"output": output})
+    return Path(settings.output)

@@ -6,15 +6,27 @@ from pathlib import Path
 
 import click
 
-from powercut.report.document import encode
+from powercut.commands.main import INTERRUPTED, stop_printing
+from powercut.report.document import document
 from powercut.report.text import summary
 from powercut.run.session import exit_code
-from powercut.run.store import SavedRun, write_durably
+from powercut.run.store import SavedRun, to_json, write_durably
+
+STANDARD_OUTPUT = "-"
 
 
 def report_run(run: SavedRun, folder: Path, json_file: str | None) -> int:
-    """Report a finished run; its exit code."""
-    click.echo(summary(run, folder))
-    if json_file is not None:
-        write_durably(Path(json_file), encode(run))
-    return int(exit_code(run))
+    """Report a finished run; its exit code.
+
+    Findings count even if the search was interrupted; a search that was interrupted with nothing found says nothing.
+    """
+    in_pipe = json_file == STANDARD_OUTPUT
+    try:
+        click.echo(summary(run, folder), err=in_pipe)
+        if in_pipe:
+            click.echo(to_json(document(run)), nl=False)
+    except BrokenPipeError:
+        stop_printing()  # the exit code still tells, and the findings are saved
+    if json_file is not None and not in_pipe:
+        write_durably(Path(json_file), to_json(document(run)))
+    return INTERRUPTED if run.interrupted and not run.findings else int(exit_code(run))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
 from powercut.commands.options import common_options, record_options, settings_from, workload_argument
+from powercut.errors import EnvironmentFailure, UsageError
 
 
 @click.command("record")
@@ -25,15 +28,31 @@ def command(workload: tuple[str, ...], trace_file: str, force: bool, **options: 
     powercut record -o run.trace --dir data -- ./server --once
     powercut explore run.trace --check ./verify.sh
     """
-    from powercut.errors import UsageError
+    settings, cwd = settings_from(options)
+    path = cwd / trace_file
+    _check_target(path, force)
     from powercut.report.terminal import Terminal
     from powercut.run.session import Session
 
-    path = Path(trace_file)
-    if path.exists() and not force:
-        raise UsageError("trace-exists", f"{path} exists.", "Use --force to overwrite it.")
-    settings, cwd = settings_from(options)
-    with Terminal() as terminal:
-        trace = Session(settings, cwd, terminal.tell).record(workload, cwd / path)
-    click.echo(f"{len(trace.events)} events recorded in {path}. Next: powercut explore {path} --check CMD")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with Terminal() as terminal:
+            trace = Session(settings, cwd, terminal.tell).record(workload, unfinished)
+        unfinished.rename(path)  # an older trace is replaced by a whole one, or stays
+    finally:
+        for ending in ("", ".out", ".err"):
+            unfinished.with_name(unfinished.name + ending).unlink(missing_ok=True)
+    name = shlex.quote(trace_file)
+    click.echo(f"{len(trace.events)} events recorded in {trace_file}. Next: powercut explore {name} --check CMD")
     return 0
+
+
+def _check_target(path: Path, force: bool) -> None:
+    """Refuse what would fail only after the program has run."""
+    if os.path.lexists(path) and not force:
+        raise UsageError("trace-exists", f"{path} exists.", "Use --force to overwrite it.")
+    if path.exists() and not path.is_file():
+        raise UsageError("trace-exists", f"{path} is not a file.", "Name another one.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        why = "is not writable" if path.parent.is_dir() else "is not a folder"
+        raise EnvironmentFailure("output-unwritable", f"cannot write {path}: {path.parent} {why}.")

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
+from powercut.commands.options import saved_runs
+
 
 @click.command("replay")
 @click.argument("name", metavar="FINDING")
-@click.option("--output", metavar="DIR", default=".powercut", help="Saved runs (default .powercut).")
+@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 @click.option("--image", metavar="DIR", type=click.Path(), help="Also leave the image in this new folder.")
 @click.option("--check", metavar="CMD", help="Another check than that of the run.")
-def command(name: str, output: str, image: str | None, check: str | None) -> int:
+def command(name: str, output: str | None, image: str | None, check: str | None) -> int:
     """Rebuild the image of a finding and let the check judge it again.
 
     Exits with 1 if the check refuses the image as it did before, 0 if it passes now (a fixed recovery), 3 if it cannot
@@ -20,11 +22,17 @@ def command(name: str, output: str, image: str | None, check: str | None) -> int
 
     \b
     powercut replay 3f9a
-    powercut replay 3f9a --image /tmp/crashed
+    powercut replay 12/3f9a --image /tmp/crashed
     """
+    from powercut.errors import ExitCode
+    from powercut.oracle.verdict import Outcome
+    from powercut.report.terminal import Terminal
     from powercut.report.text import explain_verdict
     from powercut.run.replay import replay
 
-    verdict = replay(Path(output), name, Path(image) if image else None, check)
+    with Terminal() as terminal:
+        verdict = replay(saved_runs(output), name, Path(image) if image else None, check, terminal.tell)
     click.echo(explain_verdict(verdict))
-    return 0 if verdict.passed else 1
+    if verdict.outcome is Outcome.ERROR:
+        return int(ExitCode.FAILED)
+    return int(ExitCode.NOTHING_FOUND if verdict.passed else ExitCode.FINDINGS)

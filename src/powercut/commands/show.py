@@ -6,36 +6,61 @@ from pathlib import Path
 
 import click
 
+from powercut.commands.options import saved_runs
+
 
 @click.command("show")
-@click.argument("what", metavar="[FINDING | TRACE]", required=False)
-@click.option("--output", metavar="DIR", default=".powercut", help="Saved runs (default .powercut).")
+@click.argument("what", metavar="[FINDING | RUN | TRACE]", required=False)
+@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 @click.option("--diff/--no-diff", default=True, help="Show how the image differs from the folder without a crash.")
-def command(what: str | None, output: str, diff: bool) -> int:
-    """Explain a finding, list the findings of the last run, or list the events of a trace.
+def command(what: str | None, output: str | None, diff: bool) -> int:
+    """Explain a finding, list the findings of a run, or list the events of a trace.
 
     \b
     powercut show                 the findings of the last run
+    powercut show 12              the findings of run 12
     powercut show 3f9a            one finding, with its stacks and the image
+    powercut show 12/3f9a         the same, as run 12 found it
     powercut show run.trace       every recorded event
     """
+    if what is not None and Path(what).is_file():
+        _show_trace(what)
+    elif what is None or _is_run(what, saved_runs(output)):
+        _show_run(what, saved_runs(output))
+    else:
+        _show_finding(what, saved_runs(output), diff)
+    return 0
+
+
+def _is_run(name: str, output: Path) -> bool:
+    """Whether a number is that of a run; ids of findings can be all digits, too, but are longer."""
+    return name.isdecimal() and (output / "runs" / name.zfill(4)).is_dir()
+
+
+def _show_trace(path: str) -> None:
     from powercut.report.listing import list_trace
-    from powercut.report.text import explain, summary
-    from powercut.run.store import find_finding, latest_run, load_run
     from powercut.trace.reader import Trace
 
-    if what is not None and Path(what).is_file():
-        for line in list_trace(Trace.open(what)):
-            click.echo(line)
-        return 0
-    if what is None:
-        folder = latest_run(Path(output))
-        click.echo(summary(load_run(folder), folder))
-        return 0
-    folder, _, finding = find_finding(Path(output), what)
+    for line in list_trace(Trace.open(path)):
+        click.echo(line)
+
+
+def _show_run(name: str | None, output: Path) -> None:
+    from powercut.report.text import summary
+    from powercut.run.store import find_run, load_run
+
+    folder = find_run(output, name)
+    click.echo(summary(load_run(folder), folder))
+
+
+def _show_finding(name: str, output: Path, diff: bool) -> None:
+    from powercut.report.difference import image_difference
+    from powercut.report.text import explain
+    from powercut.run.replay import rebuild
+    from powercut.run.store import find_finding
+
+    folder, _, finding = find_finding(output, name)
     click.echo(explain(finding))
     if diff:
-        from powercut.report.difference import image_difference
-
-        click.echo(image_difference(Trace.open(folder / "trace"), finding))
-    return 0
+        timeline, _ = rebuild(folder, finding)
+        click.echo(image_difference(timeline.trace, finding))

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from powercut import _engine
-from powercut.errors import EnvironmentFailure, UsageError
-from powercut.image.scratch import ScratchPolicy, make_scratch
-from powercut.image.snapshot_copy import copy_tree
-from powercut.oracle.command import substitute_path
+from powercut.errors import EnvironmentFailure
+from powercut.record.private_copy import PrivateCopy, led_to_copy
+from powercut.record.relabel import add_meta
 from powercut.trace.reader import Trace
 
 TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 125, 126, 127, 130
 _PR_SET_PTRACER, _PTRACER_ANY = 0x59616D61, ctypes.c_ulong(-1)
-_TAIL = 2000  # characters of the program's last words
+_TAIL, _TAIL_LINES = 2000, 20  # bytes and lines of the program's last words
+_PATIENCE = 5.0  # seconds in which the tracer must have ended the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,47 +63,49 @@ def tracer_path() -> Path:
 
 def find_program(name: str, cwd: Path) -> str:
     """Where a program is, as the shell would find it."""
-    found = shutil.which(name if os.sep not in name else str(cwd / name))
-    if found is None:
-        raise EnvironmentFailure("no-such-program", f"there is no program {name!r} to run.", "Is it in your PATH?")
-    return name if os.sep in name else found
+    path = cwd / name
+    found = shutil.which(name if os.sep not in name else str(path))
+    if found is not None:
+        return name if os.sep in name else found
+    if os.sep not in name:
+        hint = f"Did you mean ./{name}?" if path.is_file() else "Is it in your PATH?"
+        raise EnvironmentFailure("no-such-program", f"there is no program {name!r} to run.", hint)
+    if path.is_file():
+        hint = "Make it executable with chmod +x, or name its interpreter before it."
+        raise EnvironmentFailure("not-executable", f"{name!r} is not executable.", hint)
+    what = "is a folder, not a program" if path.is_dir() else "does not exist"
+    raise EnvironmentFailure("no-such-program", f"{name!r} {what}.")
 
 
 def record_command(command: Sequence[str], options: RecordOptions) -> Trace:
     """Record a command."""
-    program = find_program(command[0], options.cwd)
-    with _Copy(options) as copy:
-        argv = [program, *command[1:]]
-        folder, cwd, view = options.folder, options.cwd, ["--view", str(copy.path)]
+    argv = [find_program(command[0], options.cwd), *command[1:]]
+    printed = [_beside(options.output, ending) for ending in ("out", "err")]
+    with _copy(options) as copy:
+        cwd, view = options.cwd, ["--view", str(copy.path)]
         if not options.namespaces:
-            argv = substitute_path(argv, options.folder, copy.path)
-            folder, view = copy.path, []
-            cwd = Path(substitute_path([str(cwd)], options.folder, copy.path)[0])
-        stdout, stderr = (_beside(options.output, ending) for ending in ("out", "err"))
-        more = ["--cwd", str(cwd), "--stdout", str(stdout), "--stderr", str(stderr), *view]
-        status = _run_tracer([*_tracer_options(options, folder), *more, "--", *argv])
-    if status in (NOT_EXECUTABLE, NOT_FOUND):
-        raise EnvironmentFailure("no-such-program", f"{command[0]!r} cannot be run.", "Is it an executable program?")
-    trace = _finished_trace(options, status)
-    _check_ending(trace, " ".join(command[:3]), stderr)
-    return trace
+            argv[1:] = [led_to_copy(argument, cwd, options.folder, copy.path) for argument in argv[1:]]
+            cwd, view = Path(led_to_copy(str(cwd), cwd, options.folder, copy.path)), []
+        more = ["--cwd", str(cwd), "--stdout", str(printed[0]), "--stderr", str(printed[1]), *view]
+        status = _run_tracer([*_tracer_options(options, copy), *more, "--", *argv], cwd)
+        if status in (NOT_EXECUTABLE, NOT_FOUND):
+            hint = "Is the interpreter of its first line there, and is it made for this machine?"
+            raise EnvironmentFailure("not-executable", f"{command[0]!r} cannot be run.", hint)
+        return _finished_trace(options, copy, " ".join(command[:3]), printed)
 
 
 def record_callable(function: Callable[[], object], options: RecordOptions) -> Trace:
     """Record a Python function in a forked child."""
-    with _Copy(options) as copy:
-        stderr = _beside(options.output, "err")
+    printed = [_beside(options.output, ending) for ending in ("out", "err")]
+    with _copy(options) as copy:
         child = os.fork()
         if child == 0:
             _be_recorded(function, options, copy.path)
         os.waitpid(child, os.WUNTRACED)
-        folder = options.folder if options.namespaces else copy.path
-        status = _run_tracer([*_tracer_options(options, folder), "--attach", str(child)])
+        _run_tracer([*_tracer_options(options, copy), "--attach", str(child)], options.cwd)
         with suppress(ChildProcessError):  # the tracer may have seen it end
             os.waitpid(child, 0)
-    trace = _finished_trace(options, status)
-    _check_ending(trace, getattr(function, "__name__", "the function"), stderr)
-    return trace
+        return _finished_trace(options, copy, getattr(function, "__name__", "the function"), printed)
 
 
 def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: Path) -> None:
@@ -132,29 +134,13 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
         os._exit(status)
 
 
-class _Copy:
-    """A private copy of the data folder, for the time of the recording."""
-
-    def __init__(self, options: RecordOptions) -> None:
-        self._options = options
-
-    def __enter__(self) -> _Copy:
-        options = self._options
-        if not options.folder.is_dir():
-            raise UsageError("no-such-folder", f"there is no data folder {options.folder}.", "Name it with --dir.")
-        need = sum(f.lstat().st_blocks * 512 for f in options.folder.rglob("*"))
-        policy = ScratchPolicy(folder=options.scratch, need=need)
-        self._scratch = make_scratch(policy, options.folder, 1, namespaces=False)
-        self.path = self._scratch.path / "data"
-        skipped = {str(path) for path in options.skip}
-        copy_tree(options.folder, self.path, skip=lambda path: str(path) in skipped)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._scratch.remove()
+def _copy(options: RecordOptions) -> PrivateCopy:
+    ours = (options.output, _beside(options.output, "out"), _beside(options.output, "err"))
+    return PrivateCopy(options.folder, options.scratch, (*options.skip, *ours), options.namespaces)
 
 
-def _tracer_options(options: RecordOptions, folder: Path) -> list[str]:
+def _tracer_options(options: RecordOptions, copy: PrivateCopy) -> list[str]:
+    folder = options.folder if options.namespaces else copy.path
     stacks = [] if options.stacks else ["--no-stacks"]
     return [str(tracer_path()), "--output", str(options.output), "--dir", str(folder), *stacks]
 
@@ -163,42 +149,69 @@ def _beside(output: Path, ending: str) -> Path:
     return output.with_name(f"{output.name}.{ending}")
 
 
-def _run_tracer(argv: list[str]) -> int:
+def _run_tracer(argv: list[str], cwd: Path) -> int:
     """Run the tracer to its end; Ctrl-C reaches it, too, and it ends the program."""
     # Block-buffered prints would reach the outside only at exit; as on a terminal, each line counts when it is printed.
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PWD": str(cwd)}
     process = subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         _, errors = process.communicate()
-    except KeyboardInterrupt:
-        process.send_signal(signal.SIGINT)
-        process.wait()
+    except BaseException:
+        _end(process)
         raise
     if process.returncode == TRACER_FAILED or process.returncode < 0:
         text = errors.decode("utf-8", "replace").strip() or f"it ended with status {process.returncode}"
-        raise EnvironmentFailure("recording-failed", f"the tracer failed: {text}.", "powercut doctor tells more.")
+        hint = "Is there enough space for the trace?" if "No space" in text else "powercut doctor tells more."
+        raise EnvironmentFailure("recording-failed", f"the tracer failed: {text}.", hint)
     if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt
     return process.returncode
 
 
-def _finished_trace(options: RecordOptions, status: int) -> Trace:
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the tracer, and with it the program, which never outlives it."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(_PATIENCE)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _finished_trace(options: RecordOptions, copy: PrivateCopy, name: str, printed: Sequence[Path]) -> Trace:
+    """The trace of a program that ended well; any other has nothing to say about crashes."""
+    copy.check_original(options.output.with_name(f"{options.output.name}.before"))
     trace = Trace.open(options.output)
+    how, _, number = trace.meta.get("exit", b"unknown").decode("ascii", "replace").partition(" ")
+    if (how, number) != ("exited", "0"):
+        raise _workload_failure(name, _ending(how, number), _last_words(printed), copy.is_full())
     if not options.namespaces:  # what was recorded in the copy stands for the user's folder
-        trace.meta["dir"] = os.fsencode(options.folder)
+        trace = add_meta(options.output, "dir", os.fsencode(options.folder))
     return trace
 
 
-def _check_ending(trace: Trace, name: str, stderr: Path) -> None:
-    """A workload that fails has nothing to say about crashes."""
-    how, _, number = trace.meta.get("exit", b"unknown").decode().partition(" ")
-    if how == "exited" and number == "0":
-        return
-    words = {"exited": f"ended with exit status {number}", "signaled": f"was killed by signal {number}"}
-    last = stderr.read_text("utf-8", "replace")[-_TAIL:].strip() if stderr.exists() else ""
-    said = f" Its last words:\n{last}" if last else ""
-    raise EnvironmentFailure(
-        "workload-failed",
-        f"the workload {name!r} {words.get(how, 'did not end')}.",
-        f"It must succeed when nothing goes wrong.{said}",
-    )
+def _workload_failure(name: str, ending: str, said: str, full: bool) -> EnvironmentFailure:
+    if full:
+        what = f"the workload {name!r} {ending} when there was no space left for its files."
+        return EnvironmentFailure("scratch-full", what, f"Name a folder with more space with --scratch DIR.{said}")
+    what = f"the workload {name!r} {ending}."
+    return EnvironmentFailure("workload-failed", what, f"It must succeed when nothing goes wrong.{said}")
+
+
+def _ending(how: str, number: str) -> str:
+    if how == "exited":
+        return f"ended with exit status {number}"
+    if how == "signaled":
+        return f"was killed by signal {number} ({signal.strsignal(int(number))})"
+    return "did not end"
+
+
+def _last_words(printed: Sequence[Path]) -> str:
+    """What the program said last on standard error, or else on standard output."""
+    for path in reversed(printed):
+        with suppress(FileNotFoundError), open(path, "rb") as file:
+            file.seek(max(0, path.stat().st_size - _TAIL))
+            lines = file.read().decode("utf-8", "replace").strip().splitlines()[-_TAIL_LINES:]
+            if lines:
+                return " Its last words:\n" + "\n".join(lines)
+    return ""

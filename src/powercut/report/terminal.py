@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import click
 
 from powercut.report.events import Event, Found, Progress, Said
+from powercut.report.text import printable
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -21,7 +23,7 @@ class Terminal:
     """A subscriber that writes to standard error; reports go to standard output."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
+        self._live = sys.stderr is not None and sys.stderr.isatty()
         self._status: Status | None = None
         self._last_line = time.monotonic()
 
@@ -37,19 +39,25 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._status is not None:
-            self._status.stop()
+            with suppress(OSError):
+                self._status.stop()
 
     def tell(self, event: Event) -> None:
-        """Show an event."""
-        if isinstance(event, Said):
-            click.echo(f"powercut: {'warning: ' if event.warning else ''}{event.text}", err=True)
-        elif isinstance(event, Found):
-            click.echo(f"powercut: found {event.finding.kind.value} {event.finding.id}", err=True)
-        elif self._status is not None:
-            self._status.update(_markup_free(progress_line(event)))
-        elif time.monotonic() - self._last_line >= PLAIN_EVERY:
-            self._last_line = time.monotonic()
-            click.echo(f"powercut: {progress_line(event)}", err=True)
+        """Show an event. That nobody can read it any more is no reason to end a run."""
+        with suppress(OSError):
+            if isinstance(event, Said):
+                self._line(f"{'warning: ' if event.warning else ''}{event.text}")
+            elif isinstance(event, Found):
+                self._line(f"found {event.finding.kind.value} {event.finding.id}")
+            elif self._status is not None:
+                self._status.update(_markup_free(progress_line(event)))
+            elif time.monotonic() - self._last_line >= PLAIN_EVERY:
+                self._last_line = time.monotonic()
+                self._line(progress_line(event))
+
+    @staticmethod
+    def _line(text: str) -> None:
+        click.echo(f"powercut: {printable(text)}", err=True)
 
 
 def progress_line(progress: Progress) -> str:

@@ -3,41 +3,71 @@
 from __future__ import annotations
 
 import os
-import shlex
+import shutil
 from pathlib import Path
 
 from powercut import _engine
-from powercut.errors import UsageError
+from powercut.errors import EnvironmentFailure, UsageError
+from powercut.findings.finding import Finding
 from powercut.image.folder import ImageFolder
 from powercut.image.scratch import ScratchPolicy
+from powercut.image.trash import empty_folder
+from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.verdict import Verdict
 from powercut.report.difference import timeline_of
+from powercut.report.events import Said, Subscriber
 from powercut.run.executor import LocalExecutor
 from powercut.run.jobs import Job, Result
+from powercut.run.session import check_command
 from powercut.run.store import find_finding
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
 
 
-def replay(output: Path, name: str, keep: Path | None, check: str | None) -> Verdict:
+def replay(output: Path, name: str, keep: Path | None, check: str | None, tell: Subscriber) -> Verdict:
     """Build the image of a finding and have it judged; `keep` names a new folder that shall hold the image."""
     folder, run, finding = find_finding(output, name)
-    trace = Trace.open(folder / "trace")
-    timeline = timeline_of(trace, finding.state)
-    state = finding.state.state()
+    argv = run.check if check is None else check_command(check, Path.cwd())
+    if argv is None and run.function is not None:
+        raise UsageError(
+            "python-check",
+            f"the check was the Python function {run.function}, which cannot be called from here.",
+            "Give a command with --check, or look at the image with --image DIR.",
+        )
+    timeline, state = rebuild(folder, finding)
     if keep is not None:
         export_image(timeline, state, keep)
-    argv = shlex.split(check) if check else run.check
     if argv is None:
         return BuiltinOracle(timeline).judge(timeline, state)
-    return _judge(timeline, state, CommandOracle(argv, run.timeout), Path(run.folder), run.timeout)
+    return _judge(timeline, state, CommandOracle(argv, run.timeout), Path(run.folder), run.timeout, tell)
 
 
-def _judge(timeline: Timeline, state: State, oracle: CommandOracle, folder: Path, timeout: float) -> Verdict:
-    namespaces = _engine.can_enter_view()[0] and folder.is_dir()
+def rebuild(folder: Path, finding: Finding) -> tuple[Timeline, State]:
+    """The timeline and the state of a saved finding; what was saved is not trusted to fit together."""
+    if finding.state.model not in FILE_SYSTEMS:
+        raise UsageError("broken-run", f"{folder} was made with the unknown model {finding.state.model!r}.")
+    timeline = timeline_of(Trace.open(folder / "trace"), finding.state)
+    try:
+        state = finding.state.state()
+    except ValueError as error:
+        raise UsageError("broken-run", f"{folder / 'run.json'} holds a state that cannot be: {error}.") from error
+    known = all(0 <= update < len(timeline.updates) for update in state.delta)
+    if not known or state.point > timeline.end or not timeline.is_possible(state):
+        raise UsageError("broken-run", f"finding {finding.id} does not fit the trace in {folder}.", "Run it again.")
+    return timeline, state
+
+
+def _judge(
+    timeline: Timeline, state: State, oracle: CommandOracle, folder: Path, timeout: float, tell: Subscriber
+) -> Verdict:
+    namespaces, why = _engine.can_enter_view()
+    if not folder.is_dir():
+        namespaces, why = False, f"{folder} is not there any more"
+    if not namespaces:
+        tell(Said(f"the check sees the image at another path ({why}); paths in its arguments are substituted", True))
     executor = LocalExecutor([timeline], oracle, folder, 1, timeout, ScratchPolicy(), namespaces)
     try:
         executor.submit([Job(0, 0, state)])
@@ -50,17 +80,31 @@ def _judge(timeline: Timeline, state: State, oracle: CommandOracle, folder: Path
 
 
 def export_image(timeline: Timeline, state: State, target: Path) -> None:
-    """Write an image to a folder that does not exist yet."""
-    if target.exists():
+    """Write an image to a folder that does not exist yet; if that fails, there is none."""
+    if os.path.lexists(target):
         raise UsageError("image-exists", f"{target} exists.", "Name a folder that does not.")
-    target.mkdir(parents=True)
-    store = target.with_name(f".{target.name}.{os.getpid()}.store")
-    store.mkdir()
-    image = ImageFolder(target, store, timeline)
+    store = target.absolute().with_name(f".{target.name}.{os.getpid()}.store")
     try:
-        image.move_to(state)
+        target.mkdir(parents=True)
+        store.mkdir()
+        image = ImageFolder(target, store, timeline)
+        try:
+            image.move_to(state)
+        finally:
+            image.close()
+    except BaseException as error:
+        _remove(target)
+        if isinstance(error, OSError):
+            why = f"cannot write the image to {target}: {error.strerror}."
+            raise EnvironmentFailure("image-unwritable", why, "Name another folder.") from error
+        raise
     finally:
-        image.close()
-        for left in store.iterdir():
-            left.unlink()
-        store.rmdir()
+        _remove(store)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder that we made, and all that we put into it."""
+    if folder.is_dir():
+        path = os.fsencode(folder)
+        empty_folder(path, path)
+        shutil.rmtree(folder)

@@ -8,8 +8,10 @@ Runs are numbered; a run is written whole or not at all (a new file, synced, ren
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +21,23 @@ from powercut.errors import EnvironmentFailure, UsageError
 from powercut.findings.finding import Finding
 
 FORMAT = 1
+_NUMBER = r"\d{4,}"
 
 
 class SavedRun(msgspec.Struct, kw_only=True):
-    """What run.json holds."""
+    """What run.json holds.
+
+    Attributes:
+        check: the check command; None for the built-in oracle, or a Python function.
+        function: the name of the Python function that was the check.
+    """
 
     format: int = FORMAT
     version: str = ""
     command: list[str] = []
     folder: str = ""
     check: list[str] | None = None
+    function: str | None = None
     timeout: float = 10.0
     findings: list[Finding] = []
     states: dict[str, Any] = {}
@@ -44,7 +53,7 @@ def new_run_folder(output: Path) -> Path:
     try:
         runs.mkdir(parents=True, exist_ok=True)
         while True:
-            numbers = [int(p.name) for p in runs.iterdir() if re.fullmatch(r"\d{4,}", p.name)]
+            numbers = [int(p.name) for p in runs.iterdir() if re.fullmatch(_NUMBER, p.name)]
             path = runs / f"{max(numbers, default=0) + 1:04d}"
             try:
                 path.mkdir()
@@ -62,26 +71,44 @@ def new_run_folder(output: Path) -> Path:
 def save_run(folder: Path, run: SavedRun) -> Path:
     """Write run.json."""
     path = folder / "run.json"
-    write_durably(path, msgspec.json.format(msgspec.json.encode(run), indent=2) + b"\n")
+    write_durably(path, to_json(run))
     return path
+
+
+def to_json(value: Any) -> bytes:
+    """JSON, also of names that are not UTF-8: their odd bytes are written as escapes, and read back as they were."""
+    text = json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def write_durably(path: Path, content: bytes) -> None:
     """Replace a file as powercut tells others to: write beside it, sync, rename, sync the directory."""
-    beside = path.with_name(path.name + ".new")
     try:
-        with open(beside, "wb") as file:
+        target = path.resolve()  # a symbolic link stays one
+        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+            target.write_bytes(content)  # a pipe or a device, which must not be replaced
+        else:
+            _replace(target, content)
+    except OSError as error:
+        raise EnvironmentFailure("output-unwritable", f"cannot write {path}: {error.strerror}.") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        with open(beside, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         beside.rename(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        raise EnvironmentFailure("output-unwritable", f"cannot write {path}: {error.strerror}.") from error
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def load_run(path: Path) -> SavedRun:
@@ -91,39 +118,50 @@ def load_run(path: Path) -> SavedRun:
     except OSError as error:
         raise UsageError("no-run", f"there is no saved run in {path}: {error.strerror}.") from error
     try:
-        run = msgspec.json.decode(content, type=SavedRun)
-    except msgspec.MsgspecError as error:
+        run = msgspec.convert(json.loads(content), SavedRun)
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise UsageError("broken-run", f"{path / 'run.json'} is not a saved run: {error}.") from error
     if run.format != FORMAT:
         raise UsageError("other-run-format", f"{path} was saved in format {run.format}, this powercut reads {FORMAT}.")
     return run
 
 
-def latest_run(output: Path) -> Path:
-    """The newest run that was saved."""
-    runs = sorted((p.parent for p in output.glob("runs/*/run.json")), key=lambda p: p.name)
-    if not runs:
-        raise UsageError("no-run", f"no saved run in {output}.", "Run powercut test first, or name --output DIR.")
-    return runs[-1]
+def saved_runs(output: Path) -> list[Path]:
+    """The folders of all saved runs, the newest first."""
+    found = [path.parent for path in output.glob("runs/*/run.json") if re.fullmatch(_NUMBER, path.parent.name)]
+    return sorted(found, key=lambda path: int(path.name), reverse=True)
 
 
-def find_finding(output: Path, name: str | None) -> tuple[Path, SavedRun, Finding]:
+def find_run(output: Path, name: str | None = None) -> Path:
+    """The folder of a run: the newest one, or the one of a number or path."""
+    if name is None:
+        runs = saved_runs(output)
+        if not runs:
+            raise UsageError("no-run", f"no saved run in {output}.", "Run powercut test first, or name --output DIR.")
+        return runs[0]
+    path = output / "runs" / (name.zfill(4) if name.isdecimal() else name)
+    for folder in (path, Path(name)):
+        if (folder / "run.json").is_file():
+            return folder
+    raise UsageError("no-run", f"there is no saved run {name} in {output}.")
+
+
+def find_finding(output: Path, name: str) -> tuple[Path, SavedRun, Finding]:
     """A finding by its id (or the first letters of it), in the newest run that has it; RUN/ID names the run."""
-    wanted, run_name = (name or ""), None
-    if "/" in wanted:
-        run_name, _, wanted = wanted.rpartition("/")
-    if run_name:
-        folders = [Path(run_name) if Path(run_name).is_dir() else output / "runs" / Path(run_name).name]
-    else:
-        folders = sorted((p.parent for p in output.glob("runs/*/run.json")), reverse=True)
+    run_name, _, wanted = name.rpartition("/")
+    folders = [find_run(output, run_name)] if run_name else saved_runs(output)
     for folder in folders:
-        run = load_run(folder)
+        try:
+            run = load_run(folder)
+        except UsageError:
+            if run_name:
+                raise
+            continue  # broken, or of another powercut: a newer or older run may have it
         matching = [finding for finding in run.findings if finding.id.startswith(wanted)]
-        if wanted and len({finding.id for finding in matching}) > 1:
-            raise UsageError("many-findings", f"{wanted!r} is the start of several findings.", "Give more letters.")
+        if len({finding.id for finding in matching}) > 1:
+            several = ", ".join(finding.id for finding in matching)
+            raise UsageError("many-findings", f"{name!r} can be several findings: {several}.", "Give more letters.")
         if matching:
             return folder, run, matching[0]
-        if not wanted:
-            break
-    what = f"no finding {wanted!r}" if wanted else "no finding"
-    raise UsageError("no-finding", f"there is {what} in the saved runs of {output}.", "powercut show lists them.")
+    where = f"run {run_name}" if run_name else f"the saved runs of {output}"
+    raise UsageError("no-finding", f"there is no finding {wanted!r} in {where}.", "powercut show lists them.")
