@@ -133,33 +133,37 @@ class ImageIndex:
     def touched(self, differing: Iterable[int]) -> Changes:
         """Where images differ if just these updates survive in one and not in the other."""
         updates, changes = self.updates, Changes()
+        grown: dict[int, list[int]] = {}  # file -> its SIZE updates
         for update in differing:
             kind, obj = updates.kind[update], updates.obj[update]
-            if kind == UpdateKind.ENTRY:
+            if kind == UpdateKind.DATA:
+                start = updates.start[update]
+                blocks = range(start // BLOCK, (start + updates.length[update] - 1) // BLOCK + 1)
+                self._add_blocks(changes, obj, blocks)
+            elif kind == UpdateKind.ENTRY:
                 first = updates.start[update]
                 for effect in range(first, first + updates.length[update]):
                     name = updates.names[updates.effect_name[effect]]
                     changes.entries.add((updates.effect_folder[effect], name))
-            elif kind == UpdateKind.DATA:
-                start = updates.start[update]
-                blocks = range(start // BLOCK, (start + updates.length[update] - 1) // BLOCK + 1)
-                self._add_blocks(changes, obj, blocks)
+            elif kind == UpdateKind.SIZE:
+                grown.setdefault(obj, []).append(update)
             else:
                 changes.meta.add(obj)
-                if kind == UpdateKind.SIZE:  # what was hidden behind the end may show now
-                    self._add_blocks(changes, obj, self._grown_blocks(obj, update))
-                elif kind in (UpdateKind.CUT, UpdateKind.ZERO):
+                if kind in (UpdateKind.CUT, UpdateKind.ZERO):
                     changes.blocks[obj] = None
+        for file, sizes in grown.items():  # what was hidden behind the end may show now
+            changes.meta.add(file)
+            self._add_blocks(changes, file, self._grown_blocks(file, min(sizes), max(sizes)))
         return changes
 
-    def _grown_blocks(self, file: int, update: int) -> Iterable[int]:
-        """The touched blocks that this size may uncover, and those of the old and the new end."""
+    def _grown_blocks(self, file: int, first: int, last: int) -> Iterable[int]:
+        """The touched blocks that these sizes may uncover, and those of the old and the new end."""
         sizes = self.sizes(file)
-        position = bisect_left(sizes, update)
+        position = bisect_left(sizes, first)
         low = self.updates.start[sizes[position - 1]] if position else self.tree.things[file].base_size
-        high = self.updates.start[update]
-        if low > high or file in self.cuts:  # a truncate may lie between: anything below may show
-            low = 0
+        high = self.updates.start[last]
+        if file in self.cuts:  # a truncate may lie between: anything below may show
+            low, high = 0, max(self.updates.start[size] for size in sizes)
         return self._touched_between(file, low // BLOCK, -(-high // BLOCK)) | {low // BLOCK, (high - 1) // BLOCK}
 
     @staticmethod

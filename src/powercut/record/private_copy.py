@@ -32,7 +32,7 @@ class PrivateCopy:
     def __init__(self, folder: Path, scratch: Path | None, skip: tuple[Path, ...], in_view: bool) -> None:
         self._folder = folder
         self._policy = scratch
-        self._skip = {str(path) for path in skip}
+        self._skip = {os.path.realpath(path) for path in skip}
         self._in_view = in_view
 
     def __enter__(self) -> PrivateCopy:

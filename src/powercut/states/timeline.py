@@ -236,6 +236,8 @@ class Timeline:
 
     def differing(self, before: State, after: State) -> list[int]:
         """Updates that survive in one of two states and not in the other."""
+        if before.point == after.point and before.base is after.base:
+            return list(before.delta ^ after.delta)
         candidates: set[int] = set(before.delta | after.delta)
         candidates.update(self._base_difference(before, after))
         return [u for u in candidates if self.survives(before, u) != self.survives(after, u)]

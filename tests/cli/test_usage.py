@@ -1,0 +1,140 @@
+"""Wrong usage: one line with a code, exit 2, and nothing is run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from powercut.commands.main import COMMANDS
+from tests.cli.kit import World
+
+WRONG = {
+    "unknown command": (["frob"], "no such command 'frob'. See powercut --help [usage]"),
+    "unknown option": (
+        ["test", "--frob", "--", "true"],
+        "no such option '--frob'. Did you mean '--fs'? See powercut test --help [usage]",
+    ),
+    "no workload": (["test"], "missing argument 'WORKLOAD...'. See powercut test --help [usage]"),
+    "empty workload": (["test", "--"], "missing argument 'WORKLOAD...'. See powercut test --help [usage]"),
+    "no trace": (["explore"], "missing argument 'TRACE'. See powercut explore --help [usage]"),
+    "record without a trace": (["record", "--", "true"], "missing option '-o'. See powercut record --help [usage]"),
+    "no finding": (["replay"], "missing argument 'FINDING'. See powercut replay --help [usage]"),
+    "not a number": (
+        ["test", "--max-states", "x", "--", "true"],
+        "invalid value for '--max-states': 'x' is not a valid integer. See powercut test --help [usage]",
+    ),
+    "negative states": (["test", "--max-states", "-1", "--", "true"], "max-states cannot be negative, as -1 is. [bad-setting]"),
+    "negative workers": (
+        ["test", "--workers", "-1", "--", "true"],
+        "workers must be from 0 (one for each core) to 1024, not -1. [bad-setting]",
+    ),
+    "too many workers": (
+        ["test", "--workers", "99999", "--", "true"],
+        "workers must be from 0 (one for each core) to 1024, not 99999. [bad-setting]",
+    ),
+    "no time": (["test", "--timeout", "0", "--", "true"], "timeout must be more than 0 seconds, not 0. [bad-setting]"),
+    "no number": (["test", "--timeout", "nan", "--", "true"], "timeout must be more than 0 seconds, not nan. [bad-setting]"),
+    "all time": (["test", "--timeout", "inf", "--", "true"], "timeout must be more than 0 seconds, not inf. [bad-setting]"),
+    "budget": (
+        ["test", "--budget", "never", "--", "true"],
+        "'never' is not a length of time. Write it like 30s, 5m or 1h. [bad-budget]",
+    ),
+    "negative budget": (
+        ["test", "--budget", "-3s", "--", "true"],
+        "'-3s' is not a length of time. Write it like 30s, 5m or 1h. [bad-budget]",
+    ),
+    "file system": (
+        ["test", "--fs", "xfs,zfs", "--", "true"],
+        "there is no file system model 'zfs'. Known: ext4-ordered, ext4-writeback, ext4-journal, xfs, btrfs, posix, "
+        "all. [unknown-fs]",
+    ),
+    "unset variable": (["test", "--dir", "", "--", "true"], "dir is empty. [bad-setting]"),
+    "empty check": (["test", "--check", " ", "--", "true"], "check is empty. [bad-setting]"),
+    "open quote": (
+        ["test", "--check", "sh 'check", "--", "true"],
+        "the check \"sh 'check\" cannot be split into words: No closing quotation. [bad-check]",
+    ),
+    "data folder is a file": (
+        ["test", "--dir", "check", "--", "true"],
+        "invalid value for '--dir': Directory 'check' is a file. See powercut test --help [usage]",
+    ),
+    "json is a folder": (
+        ["test", "--json", "data", "--", "true"],
+        "invalid value for '--json': File 'data' is a directory. See powercut test --help [usage]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_usage_is_one_line_and_exit_2(world: World, case: str) -> None:
+    arguments, message = WRONG[case]
+    ended = world.run(*arguments)
+    assert (ended.err, ended.out, ended.code) == (f"powercut: {message}\n", "", 2)
+    assert not (world.here / ".powercut").exists()
+
+
+def test_powercut_alone_explains_itself(world: World) -> None:
+    ended = world.run()
+    assert ended.code == 2
+    assert ended.out.startswith("Usage: powercut ")
+    assert all(f"\n  {name} " in ended.out for name in COMMANDS)
+
+
+def test_help_tells_the_exit_codes_and_needs_no_heavy_modules() -> None:
+    code = (
+        "import sys; sys.argv = ['powercut', '--help']\n"
+        "from powercut.commands.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'msgspec', 'rich', 'importlib.metadata', 'powercut._engine'} & set(sys.modules)\n"
+        "sys.exit(f'help loads {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "130 interrupted" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(world: World, command: str) -> None:
+    ended = world.run(command, "--help")
+    assert ended.code == 0
+    assert ended.out.startswith(f"Usage: powercut {command} ")
+
+
+def test_version(world: World) -> None:
+    ended = world.run("--version")
+    assert ended.code == 0
+    assert ended.out.startswith("powercut, version ")
+
+
+def test_the_folder_we_are_in_is_gone(world: World) -> None:
+    gone = world.here / "gone"
+    gone.mkdir()
+    script = 'cd gone && rmdir ../gone && exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", sys.executable, "-m", "powercut", "test", "--", "true"],
+        cwd=world.here,
+        env=world.env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1] == "powercut: the current folder does not exist any more. [no-current-folder]"
+
+
+def test_a_mistake_in_powercut_is_one_line_too(world: World) -> None:
+    """`show` of a run whose file holds what no powercut writes must not come out as exit 1, which means findings."""
+    code = (
+        "import sys, powercut.commands.main as main\n"
+        "def broken(*_): raise KeyError('x')\n"
+        "main.LazyGroup.get_command = broken\n"
+        "sys.argv = ['powercut', 'show']; main.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=world.here)
+    assert done.returncode == 3
+    assert done.stderr == (
+        "powercut: this is a mistake in powercut: KeyError: 'x' (<string>:2). Please report it; POWERCUT_DEBUG=1 shows "
+        "more. [bug]\n"
+    )

@@ -1,0 +1,142 @@
+"""Programs that cannot be started, fail, write nothing, linger, or have odd names."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kit import SAVE, World
+
+RECORDING = "powercut: recording in a private copy of HERE/data\n"
+
+
+def make_executable(path: Path, text: bytes) -> None:
+    path.write_bytes(text)
+    path.chmod(0o755)
+
+
+CANNOT_START = {
+    "nosuchprogram": "there is no program 'nosuchprogram' to run. Is it in your PATH? [no-such-program]",
+    "check": "there is no program 'check' to run. Did you mean ./check? [no-such-program]",
+    "./nosuch": "'./nosuch' does not exist. [no-such-program]",
+    "./data": "'./data' is a folder, not a program. [no-such-program]",
+    "./check": "'./check' is not executable. Make it executable with chmod +x, or name its interpreter before it. "
+    "[not-executable]",
+    "./interpreter": "'./interpreter' cannot be run. Is the interpreter of its first line there, and is it made for "
+    "this machine? [not-executable]",
+    "": "there is no program '' to run. Is it in your PATH? [no-such-program]",
+}
+
+
+@pytest.mark.parametrize("name", CANNOT_START)
+def test_programs_that_cannot_be_started(world: World, name: str) -> None:
+    make_executable(world.here / "interpreter", b"#!/nosuch/interpreter\n")
+    ended = world.run("test", "--dir", "data", "--", name)
+    assert (ended.err, ended.out, ended.code) == (f"{RECORDING}powercut: {CANNOT_START[name]}\n", "", 3)
+    assert world.runs() == []
+
+
+FAILS = {
+    "echo never mind; echo some words >&2; exit 7": "ended with exit status 7. It must succeed when nothing goes wrong. "
+    "Its last words:\nsome words [workload-failed]",
+    "echo only this; exit 1": "ended with exit status 1. It must succeed when nothing goes wrong. Its last words:\n"
+    "only this [workload-failed]",
+    "exit 1": "ended with exit status 1. It must succeed when nothing goes wrong. [workload-failed]",
+    "kill -SEGV $$": "was killed by signal 11 (Segmentation fault). It must succeed when nothing goes wrong. "
+    "[workload-failed]",
+    r"printf '\033[2Jgone\377\000' >&2; exit 1": "ended with exit status 1. It must succeed when nothing goes wrong. "
+    "Its last words:\n�[2Jgone�� [workload-failed]",
+}
+
+
+@pytest.mark.parametrize("script", FAILS)
+def test_programs_that_fail_are_shown_with_their_last_words(world: World, script: str) -> None:
+    ended = world.test(workload=script)
+    assert ended.err == f"{RECORDING}powercut: the workload {f'sh -c {script}'!r} {FAILS[script]}\n"
+    assert (ended.out, ended.code) == ("", 3)
+
+
+def test_only_the_last_words_are_shown(world: World) -> None:
+    ended = world.test(workload="seq 100000 >&2; exit 1")
+    assert ended.code == 3
+    assert len(ended.err.splitlines()) == 22
+    assert ended.err.endswith("\n99999\n100000 [workload-failed]\n")
+
+
+def test_a_program_that_writes_nothing(world: World) -> None:
+    ended = world.test(workload="echo saved")
+    assert ended.err == (
+        f"{RECORDING}powercut: the workload changed nothing in HERE/data. Is --dir the folder that it writes to? "
+        "[nothing-written]\n"
+    )
+    assert ended.code == 3
+
+
+def test_a_daemon_that_lingers_is_ended_and_named(world: World) -> None:
+    ended = world.test(workload=f"{SAVE}; (setsid sleep 61 &)")
+    assert "processes were still running in the background 2 s after the program ended: they were killed" in ended.err
+    assert ended.code == 1
+    assert not subprocess.run(["pgrep", "-f", "^sleep 61$"], capture_output=True).stdout
+
+
+def test_a_program_reads_nothing_from_our_input(world: World) -> None:
+    before = time.monotonic()
+    ended = world.test(workload=f"cat > data/input; {SAVE}")
+    assert ended.code == 1
+    assert time.monotonic() - before < 30
+
+
+def test_a_program_that_prints_binary(world: World) -> None:
+    ended = world.test(workload=rf"printf '\377\000\033[2J\n'; {SAVE}; printf '\377\033[2J'")
+    assert ended.code == 1
+    assert "\x1b" not in ended.out + ended.err
+
+
+def test_odd_names_everywhere(world: World) -> None:
+    """Spaces, quotes, newlines and letters of other alphabets in folder, program and file names."""
+    folder = world.here / "d x\né\"q'"
+    folder.mkdir()
+    (folder / "f").write_text("old")
+    program = world.here / 'sa ve "1.sh'
+    program.write_text('printf new > "$1/ü\n☃"; mv "$1/ü\n☃" "$1/f"; echo saved')
+    ended = world.run("test", "--dir", folder.name, "--check", "sh check", "--", "sh", program.name, folder.name)
+    assert ended.code == 1, ended.err
+    assert "the rename of ü" in ended.out
+    assert (folder / "f").read_text() == "old"
+    assert list(folder.iterdir()) == [folder / "f"]
+
+
+def test_names_that_are_not_utf_8(world: World) -> None:
+    folder = os.fsencode(world.here) + b"/d\xff"
+    os.mkdir(folder)
+    with open(folder + b"/f", "wb") as file:
+        file.write(b"old")
+    script = b"printf new > d\xff/t\xfe; mv d\xff/t\xfe d\xff/f; echo saved"
+    found = world.run("test", "--dir", b"d\xff", "--check", "sh check", "--json", "report", "--", "sh", "-c", script)
+    assert found.code == 1, found.err
+    assert world.run("show").code == 0
+    name = found.out.split()[0]
+    assert world.run("show", name).code == 0
+    assert world.run("replay", name).code == 1
+    assert b"\\udcff" in (world.here / "report").read_bytes()
+
+
+def test_the_line_of_the_program_is_named(world: World) -> None:
+    program = world.here / "save.py"
+    program.write_text(
+        "import os\n"
+        "with open('data/f.tmp', 'w') as file:\n"
+        "    file.write('new')\n"
+        "os.rename('data/f.tmp', 'data/f')\n"
+        "print('saved')\n"
+    )
+    ended = world.run("test", "--dir", "data", "--check", "sh check", "--", sys.executable, "save.py")
+    assert ended.code == 1
+    assert "lost:         HERE/save.py:4 in <module>\n" in ended.out
+    assert "acknowledged: HERE/save.py:5 in <module>\n" in ended.out
+    assert "fix: call fsync of the directory (the data folder) before save.py:5 (verified in the model)" in ended.out
