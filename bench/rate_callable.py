@@ -10,7 +10,7 @@ from rates import SHAPES, Arena, Shape
 import powercut
 
 STATES = 5000
-TURNS = 3
+TURNS = 5
 LEAST = 2000.0
 
 

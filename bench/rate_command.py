@@ -10,7 +10,7 @@ from kit import Row, at_least, cheaper, cpu_of_children, run, turns, workspace
 from rates import SHAPES, SPAWN_SECONDS, Arena, Shape
 
 STATES = 5000
-TURNS = 3
+TURNS = 5
 
 
 def measure(rounds: int = TURNS, states: int = STATES) -> list[Row]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from kit import Broken, compile_c, run
 
 BLOCK = 4096
-SPAWN_SECONDS = 2.0
+SPAWN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Shape:
     exists: bool
 
 
-SHAPES = (Shape("overwrites", 8, 256, True), Shape("appends", 64, 32, False))
+# The first two have enough updates for the early strategies; the third is small, so that most states are sampled.
+SHAPES = (Shape("overwrites", 8, 256, True), Shape("appends", 64, 32, False), Shape("sampled", 16, 16, False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from powercut import _engine
@@ -117,6 +118,9 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
                 _beside(options.output, ending), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644
             )
             os.dup2(target, number)
+        # Whoever called us may have put something else in their place; as on a terminal, each line counts at once.
+        sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
         if options.namespaces:
             _engine.enter_view(str(copy), str(options.folder))
         os.chdir(options.folder if options.namespaces else copy)
@@ -153,7 +157,10 @@ def _run_tracer(argv: list[str], cwd: Path) -> int:
     """Run the tracer to its end; Ctrl-C reaches it, too, and it ends the program."""
     # Block-buffered prints would reach the outside only at exit; as on a terminal, each line counts when it is printed.
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PWD": str(cwd)}
-    process = subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    mortal = partial(_engine.die_with_parent, os.getpid())  # even if we are killed, the program does not go on
+    process = subprocess.Popen(
+        argv, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=mortal
+    )
     try:
         _, errors = process.communicate()
     except BaseException:

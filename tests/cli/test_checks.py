@@ -1,0 +1,142 @@
+"""Checks that cannot run, refuse what is fine, hang, crash, shout or vandalise."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kit import World
+
+RECORDING = "powercut: recording in a private copy of HERE/data\n"
+
+
+def script(world: World, text: str, name: str = "odd") -> str:
+    """A check made of a shell script; the command that runs it."""
+    (world.here / name).write_text(text)
+    return f"sh {name}"
+
+
+CANNOT_RUN = {
+    "nosuchcheck": "there is no program 'nosuchcheck' to run. Is it in your PATH? [no-such-program]",
+    "./data": "'./data' is a folder, not a program. [no-such-program]",
+    "./check": "'./check' is not executable. Make it executable with chmod +x, or name its interpreter before it. "
+    "[not-executable]",
+}
+
+
+@pytest.mark.parametrize("check", CANNOT_RUN)
+def test_a_check_that_cannot_run_is_refused_before_the_program_runs(world: World, check: str) -> None:
+    ended = world.test(check=check)
+    assert (ended.err, ended.code) == (f"powercut: {CANNOT_RUN[check]}\n", 3)
+
+
+def test_a_check_that_refuses_the_final_state(world: World) -> None:
+    """Said before anything is explored."""
+    ended = world.test(check=script(world, "echo I refuse; echo this >&2; exit 9"))
+    assert ended.err == (
+        f"{RECORDING}powercut: the check failed (status 9) on the folder as the workload left it, without any crash. It "
+        "must pass there before crash states mean anything. It said:\nI refuse\nthis [check-fails-on-final-state]\n"
+    )
+    assert (ended.out, ended.code, world.runs()) == ("", 3, [])
+
+
+def test_a_check_that_hangs_on_the_final_state(world: World) -> None:
+    ended = world.test("--timeout", "0.2", check="sleep 62")
+    assert ended.err.splitlines()[-1] == (
+        "powercut: the check did not end in 0.2 s on the folder as the workload left it, without any crash. It must "
+        "pass there before crash states mean anything. [check-fails-on-final-state]"
+    )
+    assert ended.code == 3
+    assert not subprocess.run(["pgrep", "-f", "^sleep 62$"], capture_output=True).stdout
+
+
+def test_a_check_that_dies_on_the_final_state(world: World) -> None:
+    ended = world.test(check=script(world, "kill -SEGV $$"))
+    assert "powercut: the check died of signal 11 on the folder as the workload left it" in ended.err
+    assert ended.code == 3
+
+
+def test_a_check_that_hangs_on_a_crash_state_is_a_finding(world: World) -> None:
+    ended = world.test("--timeout", "0.5", check=script(world, "grep -q new f || sleep 63"))
+    assert ended.code == 1
+    assert "recovery fails (recovery)" in ended.out
+    assert "the check hung" in " ".join(ended.out.split())
+    assert not subprocess.run(["pgrep", "-f", "^sleep 63$"], capture_output=True).stdout
+
+
+def test_a_check_that_dies_on_a_crash_state_is_a_finding(world: World) -> None:
+    ended = world.test(check=script(world, "grep -q new f || kill -ABRT $$"))
+    assert ended.code == 1
+    assert "the check died of signal 6" in " ".join(ended.out.split())
+
+
+def test_a_check_that_shouts(world: World) -> None:
+    """Only the end of what it says is shown, and nothing that a terminal would obey."""
+    shout = script(world, r"head -c 3000000 /dev/urandom; printf '\033[2J\nthe end\n'; . " + f"{world.here}/check")
+    ended = world.test(check=shout)
+    assert ended.code == 1
+    assert "| the end" in ended.out
+    assert "\x1b" not in ended.out + ended.err
+    assert len(ended.out) < 20_000
+
+
+VANDALS = {
+    "deletes everything": 'rm -rf "$POWERCUT_DIR"/*',
+    "deletes the folder": 'cd /; rm -rf "$POWERCUT_DIR"',
+    "locks the folder": "rm -rf *; mkdir -p a/b; echo x > a/b/c; chmod 000 a; mkfifo p; ln -s / root; chmod 000 .",
+    "fills it": "i=0; while [ $i -lt 200 ]; do echo $i > file$i; i=$((i+1)); done; echo rubbish > f",
+    "moves things": "mv f g; mkdir f; mv g f/g",
+    "leaves processes": "(while :; do echo x > f; sleep 0.01; done) & setsid sleep 64 &",
+    "writes to what was printed": 'echo nothing > "$POWERCUT_ACKED"',
+}
+
+
+@pytest.mark.parametrize("deed", VANDALS)
+def test_whatever_a_check_does_the_next_state_is_unharmed(world: World, deed: str) -> None:
+    expected = world.test("--seed", "1")
+    vandal = script(world, f". {shlex.quote(str(world.here / 'check'))}\n{VANDALS[deed]}\nexit 0")
+    ended = world.test("--seed", "1", check=vandal)
+    assert ended.code == expected.code == 1
+    assert ended.out.replace("0002", "0001") == expected.out
+    assert not subprocess.run(["pgrep", "-f", "^sleep 64$"], capture_output=True).stdout
+
+
+def test_a_check_has_no_input(world: World) -> None:
+    assert world.test(check=script(world, f"read line && exit 1; . {world.here}/check")).code == 1
+
+
+def test_what_a_check_is_given(world: World) -> None:
+    """The folder at its own path, as current folder and in POWERCUT_DIR; what was printed in POWERCUT_ACKED."""
+    log = world.here / "log"
+    log.touch()
+    given = script(world, f'echo "$PWD $POWERCUT_DIR $(pwd -P) $(cat "$POWERCUT_ACKED")" >> {log}')
+    assert world.test(check=given).code == 0
+    lines = set(log.read_text().splitlines())
+    assert lines == {f"{world.data} {world.data} {world.data} {said}" for said in ("", "saved")}
+
+
+def test_relative_scripts_and_quotes_in_a_check(world: World) -> None:
+    folder = world.here / "my checks"
+    folder.mkdir()
+    program = folder / "it's one"
+    program.write_text("#!/bin/sh\n[ \"$1\" = 'two words' ] && . ../check\n".replace("..", str(world.here)))
+    program.chmod(0o755)
+    for check in ("'./my checks/it'\\''s one' \"two words\"", "sh 'my checks/it'\\''s one' two\\ words"):
+        ended = world.test(check=check)
+        assert ended.code == 1, ended.err
+
+
+def test_a_check_is_not_run_by_a_shell(world: World) -> None:
+    bait = world.here / "bait"
+    ended = world.test(check=f"true ; touch {bait}")
+    assert ended.code == 0
+    assert not Path(bait).exists()
+
+
+def test_without_a_check_replaced_files_are_old_or_new(world: World) -> None:
+    ended = world.test("--fs", "posix", check=None)
+    assert ended.code == 1
+    assert "f holds 3 bytes that are neither its old nor its new content" in ended.out

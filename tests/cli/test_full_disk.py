@@ -1,0 +1,121 @@
+"""File systems without room: a clear word, exit 3, and nothing lost. Each runs in a mount namespace of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from tests.cli.kit import SAFE, SAVE, World, looks
+
+UNSHARE = ["unshare", "--user", "--map-root-user", "--mount"]
+
+
+def can_mount() -> bool:
+    command = [*UNSHARE, "mount", "-t", "tmpfs", "none", "/mnt"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not can_mount(), reason="no file systems can be mounted here")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How powercut ended, and what was on the small file system then."""
+
+    code: int
+    out: str
+    err: str
+    left: list[str]
+
+
+def run_with_small(world: World, size: str, *arguments: str, fill: str = "0") -> Ended:
+    """Run powercut where `small` is a file system of that size, of which some is taken."""
+    (world.here / "small").mkdir()
+    before = looks(world.data)
+    script = (
+        f"mount -t tmpfs -o size={size} none small && head -c {fill} /dev/zero > small/taken\n"
+        '"$@"; code=$?; find small -mindepth 1 > left; exit $code'
+    )
+    command = [*UNSHARE, "sh", "-c", script, "sh", sys.executable, "-m", "powercut", *arguments]
+    done = subprocess.run(command, cwd=world.here, env=world.env, capture_output=True)
+    assert looks(world.data) == before
+    assert b"Traceback" not in done.stderr
+    left = [line for line in (world.here / "left").read_text().splitlines() if line != "small/taken"]
+    return Ended(done.returncode, world.shorten(done.stdout), world.shorten(done.stderr), left)
+
+
+def test_no_room_for_the_trace(world: World) -> None:
+    ended = run_with_small(world, "64k", "test", "--dir", "data", "--output", "small", "--", "sh", "-c", SAFE)
+    assert ended.err.splitlines()[-1] == (
+        "powercut: the tracer failed: powercut-ptrace: cannot write HERE/small/runs/0001/trace: No space left on device. "
+        "Is there enough space for the trace? [recording-failed]"
+    )
+    assert ended.code == 3
+
+
+def test_no_room_for_a_recorded_trace(world: World) -> None:
+    ended = run_with_small(world, "64k", "record", "-o", "small/t", "--dir", "data", "--", "sh", "-c", SAFE)
+    assert ended.code == 3
+    assert ended.left == []
+
+
+def test_no_room_for_the_copy_of_a_trace(world: World) -> None:
+    assert world.run("record", "-o", "t", "--dir", "data", "--", "sh", "-c", SAFE).code == 0
+    ended = run_with_small(world, "16k", "explore", "t", "--output", "small")
+    assert ended.err == (
+        "powercut: cannot copy the trace to HERE/small/runs/0001: No space left on device. Name another folder with "
+        "--output DIR. [output-unwritable]\n"
+    )
+    assert (ended.code, ended.left) == (3, ["small/runs"])
+
+
+def test_no_room_for_the_copy_of_the_data(world: World) -> None:
+    (world.data / "big").write_bytes(bytes(range(256)) * 1000)
+    ended = run_with_small(world, "64k", "test", "--dir", "data", "--scratch", "small", "--", "sh", "-c", SAFE)
+    assert ended.err.splitlines()[-1] == (
+        "powercut: No space left for the copy of HERE/data/big. Name a folder with more space with --scratch DIR. "
+        "[scratch-full]"
+    )
+    assert (ended.code, ended.left) == (3, [])
+
+
+def test_no_room_for_what_the_program_writes(world: World) -> None:
+    script = "head -c 200000 /dev/zero > data/big"
+    ended = run_with_small(world, "64k", "test", "--dir", "data", "--scratch", "small", "--", "sh", "-c", script)
+    message = (
+        f"powercut: the workload {f'sh -c {script}'!r} ended with exit status 1 when there was no space left for its "
+        "files. Name a folder with more space with --scratch DIR. Its last words:"
+    )
+    assert message in ended.err
+    assert ended.err.endswith("[scratch-full]\n")
+    assert (ended.code, ended.left) == (3, [])
+
+
+def test_no_room_for_images(world: World) -> None:
+    """Room for the copy is not room for what every worker builds."""
+    check = ["--check", "sh check", "--scratch", "small", "--workers", "4"]
+    script = f"head -c 30000 /dev/urandom > data/big; {SAFE}"
+    ended = run_with_small(world, "64k", "test", "--dir", "data", *check, "--", "sh", "-c", script)
+    assert "No space left" in ended.err
+    assert (ended.code, ended.left) == (3, [])
+
+
+def test_no_room_for_the_report(world: World) -> None:
+    command = ["test", "--dir", "data", "--check", "sh check", "--json", "small/report", "--", "sh", "-c", SAVE]
+    ended = run_with_small(world, "64k", *command, fill="65536")
+    assert ended.err.splitlines()[-1] == (
+        "powercut: cannot write small/report: No space left on device. [output-unwritable]"
+    )
+    assert "1 finding: " in ended.out
+    assert (ended.code, ended.left, world.runs()) == (3, [], ["0001"])
+
+
+def test_no_room_in_the_folder_for_temporary_files(world: World) -> None:
+    world.env["TMPDIR"] = str(world.here / "small")
+    command = ["test", "--dir", "data", "--check", "sh check", "--", "sh", "-c", SAVE]
+    ended = run_with_small(world, "16k", *command, fill="16384")
+    assert ended.code == 1  # there is memory
+    assert ended.left == []

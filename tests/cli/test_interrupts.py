@@ -1,0 +1,100 @@
+"""Ctrl-C and termination at every stage: nothing is left running or lying about, and findings are kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kit import SAVE, World, looks, wait_for
+
+SLOW = "sleep 0.3; . CHECK"
+MANY = "for i in 1 2 3 4 5 6 7 8 9; do printf new > data/f.tmp; mv data/f.tmp data/f; echo saved; done"
+
+
+def slow_check(world: World) -> str:
+    (world.here / "slow").write_text(SLOW.replace("CHECK", str(world.here / "check")))
+    return "sh slow"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_while_recording(world: World, number: signal.Signals) -> None:
+    before = looks(world.data)
+    started = world.here / "started"
+    process = world.start("test", "--dir", "data", "--", "sh", "-c", f"{SAVE}; touch {started}; sleep 65")
+    wait_for(started.exists)
+    os.killpg(process.pid, number)  # as the terminal does: the tracer and the program get it, too
+    ended = world.finish(process, before)
+    assert ended.err.splitlines()[-1] == "powercut: interrupted [interrupted]"
+    assert (ended.out, ended.code, world.runs()) == ("", 130, [])
+    assert not subprocess.run(["pgrep", "-f", "^sleep 65$"], capture_output=True).stdout
+
+
+def test_while_recording_with_only_powercut_being_told(world: World) -> None:
+    before = looks(world.data)
+    started = world.here / "started"
+    process = world.start("record", "-o", "t", "--dir", "data", "--", "sh", "-c", f"touch {started}; sleep 66")
+    wait_for(started.exists)
+    process.send_signal(signal.SIGINT)
+    assert world.finish(process, before).code == 130
+    assert not subprocess.run(["pgrep", "-f", "^sleep 66$"], capture_output=True).stdout
+    assert sorted(path.name for path in world.here.iterdir()) == ["check", "data", "started", "tmp"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_while_exploring_after_something_was_found(world: World, number: signal.Signals) -> None:
+    before = looks(world.data)
+    errors = world.here / "errors"
+    check = ["--check", slow_check(world), "--json", "report.json"]
+    with open(errors, "wb") as file:
+        process = world.start("test", "--dir", "data", *check, "--", "sh", "-c", MANY, stderr=file)
+        wait_for(lambda: "found durability" in errors.read_text())
+        os.killpg(process.pid, number)
+        ended = world.finish(process, before)
+    assert ended.code == 1  # findings are findings
+    assert "\ninterrupted: what was found so far is saved\n" in ended.out
+    report = json.loads((world.here / "report.json").read_text())
+    assert report["interrupted"] is True
+    assert report["findings"]
+    assert world.run("replay", report["findings"][0]["id"]).code == 1
+
+
+def test_while_exploring_before_anything_was_found(world: World) -> None:
+    before = looks(world.data)
+    seen = world.here / "seen"
+    (world.here / "slow").write_text(f"echo >> {seen}; sleep 0.2")
+    process = world.start("test", "--dir", "data", "--check", "sh slow", "--", "sh", "-c", MANY)
+    wait_for(lambda: seen.exists() and seen.stat().st_size > 4)
+    os.killpg(process.pid, signal.SIGINT)
+    ended = world.finish(process, before)
+    assert ended.code == 130
+    assert ended.out.startswith("nothing found: ")
+    assert world.runs() == ["0001"]
+
+
+def test_while_the_final_state_is_checked(world: World) -> None:
+    before = looks(world.data)
+    seen = world.here / "seen"
+    (world.here / "slow").write_text(f"touch {seen}; sleep 67")
+    process = world.start("test", "--dir", "data", "--check", "sh slow", "--", "sh", "-c", SAVE)
+    wait_for(seen.exists)
+    os.killpg(process.pid, signal.SIGINT)
+    ended = world.finish(process, before)
+    assert (ended.err.splitlines()[-1], ended.code) == ("powercut: interrupted [interrupted]", 130)
+    assert not subprocess.run(["pgrep", "-f", "^sleep 67$"], capture_output=True).stdout
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(world: World) -> None:
+    started = world.here / "started"
+    process = world.start("test", "--dir", "data", "--", "sh", "-c", f"{SAVE}; touch {started}; sleep 68")
+    wait_for(started.exists)
+    process.kill()
+    process.wait()
+    wait_for(lambda: not subprocess.run(["pgrep", "-f", "^sleep 68$"], capture_output=True).stdout)
+    mine = [m for m in Path("/dev/shm").glob("powercut-*/.powercut-scratch") if str(process.pid) in m.read_text().split()]
+    assert world.test().code == 1
+    assert not [marker for marker in mine if marker.exists()]

@@ -1,0 +1,182 @@
+"""`show` and `replay` of saved runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kit import SAFE, World
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, str]:
+    """A world with two runs, the first of which found something; and the finding's id."""
+    world = World.make(tmp_path_factory.mktemp("saved"))
+    found = world.test()
+    assert (found.code, world.test(workload=SAFE).code) == (1, 0)
+    return world, found.out.split()[0]
+
+
+@pytest.fixture
+def lost(saved: tuple[World, str], tmp_path: Path) -> tuple[World, str]:
+    """The same in a place of its own, where it may be broken."""
+    world, name = saved
+    shutil.copytree(world.here, tmp_path / "copy")
+    return World(tmp_path / "copy", {**world.env, "TMPDIR": str(tmp_path / "copy/tmp")}), name
+
+
+def test_nothing_was_saved_yet(world: World) -> None:
+    ended = world.run("show")
+    message = "powercut: no saved run in .powercut. Run powercut test first, or name --output DIR. [no-run]\n"
+    assert (ended.err, ended.code) == (message, 2)
+    ended = world.run("replay", "3f9a")
+    message = "there is no finding '3f9a' in the saved runs of .powercut. powercut show lists them. [no-finding]"
+    assert (ended.err, ended.code) == (f"powercut: {message}\n", 2)
+
+
+def test_show_names_runs_and_findings_in_every_way(saved: tuple[World, str]) -> None:
+    world, name = saved
+    assert world.run("show").out.startswith("nothing found: ")  # the last run
+    first = world.run("show", "1").out
+    assert first.startswith(f"{name}  acknowledged but lost (durability)\n")
+    assert first.endswith("saved in .powercut/runs/0001\n")
+    one = world.run("show", name).out
+    assert one.startswith(f"{name}  acknowledged but lost (durability)\n")
+    assert one.endswith("    f: 3 bytes 'old', instead of 3 bytes 'new'\n    f.tmp: 3 bytes 'new', instead of not there\n")
+    assert world.run("show", f"1/{name[:2]}").out == one
+    assert world.run("show", name, "--no-diff").out in one
+
+
+def test_show_of_what_is_not_there(saved: tuple[World, str]) -> None:
+    world, name = saved
+    missing = {
+        f"2/{name}": f"there is no finding '{name}' in run 2. powercut show lists them. [no-finding]",
+        f"7/{name}": "there is no saved run 7 in .powercut. [no-run]",
+    }
+    for what, message in missing.items():
+        ended = world.run("show", what)
+        assert (ended.err, ended.out, ended.code) == (f"powercut: {message}\n", "", 2)
+
+
+def test_letters_that_can_be_several_findings(lost: tuple[World, str]) -> None:
+    world, name = lost
+    path = world.here / ".powercut/runs/0001/run.json"
+    run = json.loads(path.read_text())
+    run["findings"].append({**run["findings"][0], "id": name[:-1] + "x"})
+    path.write_text(json.dumps(run))
+    ended = world.run("replay", name[:3])
+    assert ended.err == (
+        f"powercut: '{name[:3]}' can be several findings: {name}, {name[:-1]}x. Give more letters. [many-findings]\n"
+    )
+
+
+def test_replay_judges_again(saved: tuple[World, str]) -> None:
+    world, name = saved
+    ended = world.run("replay", name)
+    refused = "the check refuses this image (exit status 1)\n  | f holds old\n"
+    assert (ended.out, ended.err, ended.code) == (refused, "", 1)
+    ended = world.run("replay", name, "--check", "true")
+    assert (ended.out, ended.code) == ("the check passes on this image\n", 0)
+    assert world.run("replay", name, "--check", "sh check").out == refused  # files are found where we are, as by test
+    assert world.run("replay", name, "--check", "sh -c 'kill -9 $$'").out == "the check died of signal 9 on this image\n"
+
+
+def test_replay_with_a_check_that_cannot_be(saved: tuple[World, str]) -> None:
+    world, name = saved
+    ended = world.run("replay", name, "--check", "nosuch")
+    message = "powercut: there is no program 'nosuch' to run. Is it in your PATH? [no-such-program]\n"
+    assert (ended.err, ended.code) == (message, 3)
+    ended = world.run("replay", name, "--check", "a 'b")
+    assert ended.err == "powercut: the check \"a 'b\" cannot be split into words: No closing quotation. [bad-check]\n"
+    assert ended.code == 2
+
+
+def test_replay_leaves_the_image(lost: tuple[World, str]) -> None:
+    world, name = lost
+    assert world.run("replay", name, "--image", "im age/one").code == 1
+    image = world.here / "im age" / "one"
+    assert {path.name: path.read_text() for path in image.iterdir()} == {"f": "old", "f.tmp": "new"}
+    assert os.listdir(image.parent) == ["one"]
+    ended = world.run("replay", name, "--image", "im age/one")
+    message = "powercut: im age/one exists. Name a folder that does not. [image-exists]\n"
+    assert (ended.err, ended.code) == (message, 2)
+    ended = world.run("replay", name, "--image", "check/x")
+    message = "powercut: cannot write the image to check/x: Not a directory. Name another folder. [image-unwritable]\n"
+    assert (ended.err, ended.code) == (message, 3)
+
+
+def test_replay_when_the_users_folder_changed_or_vanished(lost: tuple[World, str]) -> None:
+    world, name = lost
+    refused = "the check refuses this image (exit status 1)\n  | f holds old\n"
+    (world.data / "f").write_text("something else")
+    run = json.loads((world.here / ".powercut/runs/0001/run.json").read_text())
+    original = Path(run["folder"])
+    assert world.run("replay", name).out == refused
+    original.rename(original.with_name("moved"))
+    try:
+        ended = world.run("replay", name)
+        assert (ended.out, ended.code) == (refused, 1)
+        warning = "powercut: warning: the check sees the image at another path ("
+        assert ended.err.startswith(warning)
+        original.write_text("now a file")
+        assert world.run("replay", name).out == refused
+    finally:
+        original.unlink(missing_ok=True)
+        original.with_name("moved").rename(original)
+
+
+def broken_json(run: Path) -> None:
+    (run / "run.json").write_text("{")
+
+
+def other_json(run: Path) -> None:
+    (run / "run.json").write_text('{"findings": 3}')
+
+
+def newer(run: Path) -> None:
+    (run / "run.json").write_text((run / "run.json").read_text().replace('"format": 1', '"format": 2'))
+
+
+def other_model(run: Path) -> None:
+    (run / "run.json").write_text((run / "run.json").read_text().replace('"model": "ext4', '"model": "zfs'))
+
+
+def no_trace(run: Path) -> None:
+    (run / "trace").unlink()
+
+
+DAMAGE = {
+    broken_json: "is not a saved run: Expecting property name enclosed in double quotes: line 1 column 2 (char 1). [broken-run]",
+    other_json: "is not a saved run: Expected `array`, got `int` - at `$.findings`. [broken-run]",
+    newer: ".powercut/runs/0001 was saved in format 2, this powercut reads 1. [other-run-format]",
+    other_model: ".powercut/runs/0001 was made with the unknown model 'zfs-ordered'. [broken-run]",
+    no_trace: "cannot read the trace .powercut/runs/0001/trace: No such file or directory. [trace-unreadable]",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_runs(lost: tuple[World, str], damage: object) -> None:
+    world, name = lost
+    damage(world.here / ".powercut/runs/0001")  # type: ignore[operator]
+    for command in ("show", "replay"):
+        ended = world.run(command, f"1/{name}")
+        assert ended.err.endswith(DAMAGE[damage] + "\n")  # type: ignore[index]
+        assert ended.code == 2
+    assert world.run("show").out.startswith("nothing found: ")  # the other run is none the worse
+    assert world.run("show", "xyz").err.endswith("[no-finding]\n")
+
+
+def test_a_finding_that_does_not_fit_its_trace(lost: tuple[World, str]) -> None:
+    world, name = lost
+    path = world.here / ".powercut/runs/0001/run.json"
+    run = json.loads(path.read_text())
+    run["findings"][0]["state"]["delta"] = [10**6]
+    path.write_text(json.dumps(run))
+    message = f"powercut: finding {name} does not fit the trace in .powercut/runs/0001. Run it again. [broken-run]\n"
+    for command in ("show", "replay"):
+        ended = world.run(command, f"1/{name}")
+        assert (ended.err, ended.code) == (message, 2)
