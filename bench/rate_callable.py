@@ -9,8 +9,8 @@ from rates import SHAPES, Arena, Shape
 
 import powercut
 
-STATES = 5000
-TURNS = 5
+STATES = 4000
+TURNS = 4
 LEAST = 2000.0
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from kit import Row, at_least, cheaper, cpu_of_children, run, turns, workspace
 from rates import SHAPES, SPAWN_SECONDS, Arena, Shape
 
-STATES = 5000
-TURNS = 5
+STATES = 4000
+TURNS = 4
 
 
 def measure(rounds: int = TURNS, states: int = STATES) -> list[Row]:

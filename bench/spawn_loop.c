@@ -1,5 +1,6 @@
-/* The fastest honest loop that does what `--check true` asks for: on every core one process that starts a program,
- * waits for it and reaps it, again and again. Prints how many were run in one second by all together.
+/* The fastest honest loop that does what `--check true` asks for: on every core one process that starts a
+ * program, waits for it and reaps it, again and again. Prints how many were run in one second by all
+ * together.
  *
  *   spawn_loop SECONDS CORES PROGRAM
  */

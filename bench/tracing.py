@@ -20,7 +20,9 @@ from kit import HERE, Broken, Row, cheaper, compile_c, run, turns, workspace
 from powercut.record.recorder import tracer_path
 
 TURNS = 3
-LEAST_COST = 1e-9  # seconds; what cannot be told from nothing counts as this
+LEAST_COST = 0.01  # microseconds; what cannot be told from nothing counts as this
+PLAIN, UNWINDING = "strace -f", "strace -k -f"
+COMPARISONS = (("with stacks", UNWINDING, 10.0), ("with stacks", PLAIN, 1.0), ("without stacks", PLAIN, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,6 @@ class Watcher:
 
 def measure(rounds: int = TURNS, scale: float = 1.0) -> list[Row]:
     """All kinds of work under all watchers."""
-    if shutil.which("strace") is None:
-        raise Broken("there is no strace to compare with")
     with workspace() as space:
         data, outside = space / "data", space / "outside"
         data.mkdir()
@@ -94,39 +94,47 @@ def works(data: Path, outside: Path, caller: Path, scale: float) -> list[Work]:
 
 
 def watchers(data: Path, space: Path) -> list[Watcher]:
-    """The ways to watch; the first does not."""
+    """The ways to watch; the first does not. Without strace, or with one that cannot unwind, there are fewer."""
     ours = (str(tracer_path()), "--output", str(space / "trace"), "--dir", str(data))
     strace = ("strace", "-f", "-o", str(space / "strace.out"))
+    peers = [Watcher(PLAIN, strace), Watcher(UNWINDING, (*strace, "-k"), slow=True)]
     return [
         Watcher("native", ()),
         Watcher("with stacks", (*ours, "--")),
         Watcher("without stacks", (*ours, "--no-stacks", "--")),
-        Watcher("strace -f", strace),
-        Watcher("strace -k -f", (*strace, "-k"), slow=True),
+        *(peer for peer in peers if _works(peer)),
     ]
+
+
+def _works(peer: Watcher) -> bool:
+    try:
+        run([*peer.prefix, "true"])
+    except (OSError, Broken):
+        print(f"tracing: {peer.name} does not work here, so nothing is compared with it", file=sys.stderr)
+        return False
+    return True
 
 
 def measure_work(work: Work, watch: list[Watcher], rounds: int) -> list[Row]:
-    """One kind of work under all watchers: seconds that each adds to a unit."""
-    figures = turns(rounds, {watcher.name: _once(work, watcher, slow=False) for watcher in watch if not watcher.slow})
-    slow = turns(1, {watcher.name: _once(work, watcher, slow=True) for watcher in watch if watcher.slow})
-    best = {name: min(values) for name, values in {**figures, **slow}.items()}
+    """One kind of work under all watchers: microseconds that each adds to a unit."""
+    figures = turns(rounds, {watcher.name: _once(work, watcher) for watcher in watch if not watcher.slow})
+    slow = turns(1, {watcher.name: _once(work, watcher) for watcher in watch if watcher.slow})
+    best = {name: min(values) * 1e6 for name, values in {**figures, **slow}.items()}
     native = best.pop("native")
-    cost = {name: max(LEAST_COST, seconds - native) * 1e6 for name, seconds in best.items()}
+    cost = {name: max(LEAST_COST, figure - native) for name, figure in best.items()}
     unit = f"us/{work.unit}"
-    stacks, plain = cost["with stacks"], cost["without stacks"]
-    times = (10.0, 1.0) if work.targets else (None, None)
-    return [
-        cheaper(f"{work.name}, with stacks", stacks, unit, "strace -k -f", cost["strace -k -f"], times=times[0]),
-        cheaper(f"{work.name}, with stacks", stacks, unit, "strace -f", cost["strace -f"], times=times[1]),
-        cheaper(f"{work.name}, without stacks", plain, unit, "strace -f", cost["strace -f"]),
-        Row(f"{work.name}, whole", native * 1e6 + stacks, unit, "native", native * 1e6, 1 + stacks / (native * 1e6)),
+    rows = [
+        cheaper(f"{work.name}, {ours}", cost[ours], unit, peer, cost[peer], times=times if work.targets else None)
+        for ours, peer, times in COMPARISONS
+        if peer in cost
     ]
+    whole = best["with stacks"]
+    return [*rows, Row(f"{work.name}, in all", whole, unit, "native", native, whole / native)]
 
 
-def _once(work: Work, watcher: Watcher, *, slow: bool) -> Callable[[], float]:
+def _once(work: Work, watcher: Watcher) -> Callable[[], float]:
     """Seconds for one unit: the slope between none and many."""
-    count = work.few if slow else work.count
+    count = work.few if watcher.slow else work.count
     environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def seconds(units: int) -> float:

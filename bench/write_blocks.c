@@ -1,5 +1,5 @@
-/* A workload with very many crash states, all different: writes different blocks to several files and never syncs.
- * Files that exist before are overwritten, others are made and grow.
+/* A workload with very many crash states, all different: writes different blocks to several files and never
+ * syncs. Files that exist before are overwritten, others are made and grow.
  *
  *   write_blocks FOLDER FILES BLOCKS
  */

@@ -79,6 +79,7 @@ def test_files_that_may_not_be_read(theirs: World) -> None:
 
 def test_folders_that_may_not_be_written(theirs: World) -> None:
     os.chown(theirs.here, 0, 0)
+    theirs.here.chmod(0o755)
     ended = run(theirs, "test", "--dir", "data", "--", "sh", "-c", SAVE)
     assert ended.stderr == (
         f"powercut: cannot make a folder for this run in {theirs.here}/.powercut: Permission denied. Name another one "

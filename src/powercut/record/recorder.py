@@ -24,6 +24,7 @@ from powercut import _engine
 from powercut.errors import EnvironmentFailure
 from powercut.record.private_copy import PrivateCopy, led_to_copy
 from powercut.record.relabel import add_meta
+from powercut.record.verify import unexplained
 from powercut.trace.reader import Trace
 
 TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 125, 126, 127, 130
@@ -54,6 +55,14 @@ class RecordOptions:
     skip: tuple[Path, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A trace, and the files it does not explain: replayed without a crash they would differ from what was left."""
+
+    trace: Trace
+    unexplained: list[str]
+
+
 def tracer_path() -> Path:
     """The system-call tracer, which is installed beside the extension."""
     path = Path(_engine.__file__).parent / "_native" / "powercut-ptrace"
@@ -78,7 +87,7 @@ def find_program(name: str, cwd: Path) -> str:
     raise EnvironmentFailure("no-such-program", f"{name!r} {what}.")
 
 
-def record_command(command: Sequence[str], options: RecordOptions) -> Trace:
+def record_command(command: Sequence[str], options: RecordOptions) -> Recording:
     """Record a command."""
     argv = [find_program(command[0], options.cwd), *command[1:]]
     printed = [_beside(options.output, ending) for ending in ("out", "err")]
@@ -92,10 +101,10 @@ def record_command(command: Sequence[str], options: RecordOptions) -> Trace:
         if status in (NOT_EXECUTABLE, NOT_FOUND):
             hint = "Is the interpreter of its first line there, and is it made for this machine?"
             raise EnvironmentFailure("not-executable", f"{command[0]!r} cannot be run.", hint)
-        return _finished_trace(options, copy, " ".join(command[:3]), printed)
+        return _finished(options, copy, " ".join(command[:3]), printed)
 
 
-def record_callable(function: Callable[[], object], options: RecordOptions) -> Trace:
+def record_callable(function: Callable[[], object], options: RecordOptions) -> Recording:
     """Record a Python function in a forked child."""
     printed = [_beside(options.output, ending) for ending in ("out", "err")]
     with _copy(options) as copy:
@@ -106,7 +115,7 @@ def record_callable(function: Callable[[], object], options: RecordOptions) -> T
         _run_tracer([*_tracer_options(options, copy), "--attach", str(child)], options.cwd)
         with suppress(ChildProcessError):  # the tracer may have seen it end
             os.waitpid(child, 0)
-        return _finished_trace(options, copy, getattr(function, "__name__", "the function"), printed)
+        return _finished(options, copy, getattr(function, "__name__", "the function"), printed)
 
 
 def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: Path) -> None:
@@ -185,8 +194,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _finished_trace(options: RecordOptions, copy: PrivateCopy, name: str, printed: Sequence[Path]) -> Trace:
-    """The trace of a program that ended well; any other has nothing to say about crashes."""
+def _finished(options: RecordOptions, copy: PrivateCopy, name: str, printed: Sequence[Path]) -> Recording:
+    """The recording of a program that ended well; any other has nothing to say about crashes."""
     copy.check_original(options.output.with_name(f"{options.output.name}.before"))
     trace = Trace.open(options.output)
     how, _, number = trace.meta.get("exit", b"unknown").decode("ascii", "replace").partition(" ")
@@ -194,7 +203,7 @@ def _finished_trace(options: RecordOptions, copy: PrivateCopy, name: str, printe
         raise _workload_failure(name, _ending(how, number), _last_words(printed), copy.is_full())
     if not options.namespaces:  # what was recorded in the copy stands for the user's folder
         trace = add_meta(options.output, "dir", os.fsencode(options.folder))
-    return trace
+    return Recording(trace, unexplained(trace, copy.path))
 
 
 def _workload_failure(name: str, ending: str, said: str, full: bool) -> EnvironmentFailure:

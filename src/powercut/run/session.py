@@ -81,10 +81,17 @@ class Session:
             skip=(self.output,),
         )
         self.say(f"recording in a private copy of {self.folder}")
-        trace = record_callable(workload, options) if callable(workload) else record_command(workload, options)
-        for note in trace.notes():
+        recording = record_callable(workload, options) if callable(workload) else record_command(workload, options)
+        for note in recording.trace.notes():
             self.say(note, warning=True)
-        return trace
+        if recording.unexplained:
+            self.say(
+                f"the recording does not explain what the program left in {', '.join(recording.unexplained[:3])}"
+                f"{' and more' if recording.unexplained[3:] else ''}: crash states of these files lack something "
+                "(stores through mappings are not seen)",
+                warning=True,
+            )
+        return recording.trace
 
     def explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
         """Search the states of a trace and save what was found."""

@@ -1,0 +1,66 @@
+"""The benchmarks' own parts: the synthetic trace is one that the engine understands, and the table is right."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from powercut.model.filesystem import file_systems
+from powercut.states.timeline import Timeline
+from powercut.trace.reader import Trace
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(BENCH))
+    for name in ("kit", "run", "synthetic"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    import run
+
+    return run
+
+
+def test_synthetic_trace_is_understood(bench: ModuleType, tmp_path: Path) -> None:
+    import synthetic
+
+    synthetic.write_trace(tmp_path / "trace", 4000)
+    trace = Trace.open(tmp_path / "trace")
+    timeline = Timeline(trace, file_systems("ext4-ordered")[0])
+    assert len(trace.events) > 4000
+    assert not trace.truncated
+    assert not timeline.notes
+    assert not timeline.tree.unknown
+    assert len(timeline.updates) > 4000
+    assert len(timeline.points) > 100
+
+
+def test_rows_say_whether_the_target_is_met(bench: ModuleType) -> None:
+    import kit
+
+    assert kit.at_least("rate", 50, "/s", "loop", 100, ratio=0.5).met is True
+    assert kit.at_least("rate", 49, "/s", "loop", 100, ratio=0.5).met is False
+    assert kit.at_most("load", 3, "s", 2).met is False
+    assert kit.cheaper("cost", 5, "us", "strace", 50, times=10).met is True
+    assert kit.cheaper("cost", 5, "us", "strace", 50).met is None
+
+
+def test_table_is_aligned(bench: ModuleType) -> None:
+    import kit
+
+    lines = bench.table(
+        [kit.at_least("a", 1234.5, "/s", "b", 1000, ratio=1), kit.Row("long name", 0.5, "s")]
+    ).splitlines()
+    assert lines[1].split() == ["a", "1,234", "/s", "b", "1,000", "/s", "1.23", "ratio", ">=", "1", "yes"]
+    assert lines[0].index("measured") + len("measured") == lines[1].index("/s") + len("/s")
+
+
+def test_unknown_benchmark_is_refused(bench: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        bench.main(["no-such"])
+    assert ended.value.code == 2
+    assert "rate_command" in capsys.readouterr().err
