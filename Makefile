@@ -16,6 +16,7 @@ $(STAMP): pyproject.toml CMakeLists.txt $(NATIVE) tools/system-packages.sh
 	tools/system-packages.sh
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10"
+	command -v cmake >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check cmake ninja
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[dev]"
 	touch $(STAMP)
 

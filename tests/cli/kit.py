@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SAVE = 'printf new > data/f.tmp && mv data/f.tmp data/f && echo saved'  # no sync: acknowledged, and lost
+SAVE = "printf new > data/f.tmp && mv data/f.tmp data/f && echo saved"  # no sync: acknowledged, and lost
 SAFE = "printf new > data/f.tmp && sync data/f.tmp && mv data/f.tmp data/f && sync data && echo saved"
 CHECK = """\
 content=$(cat f) || exit 1

@@ -66,7 +66,11 @@ def test_special_files_links_and_closed_files(world: World) -> None:
     (data / "locked").mkdir(mode=0o500)
     if os.geteuid() != 0:
         (data / "closed").unlink()  # only root can read it, and so record it
-    ended = world.test(check="sh -c 'test -L out && test -L nowhere && test -d locked && . HERE/check'".replace("HERE", str(world.here)))
+    ended = world.test(
+        check="sh -c 'test -L out && test -L nowhere && test -d locked && . HERE/check'".replace(
+            "HERE", str(world.here)
+        )
+    )
     assert ended.code == 1, ended.err
     assert "acknowledged but lost" in ended.out
 
@@ -131,7 +135,17 @@ def test_without_namespaces_the_findings_are_the_same(world: World) -> None:
 
 def test_without_namespaces_in_the_data_folder(world: World) -> None:
     (world.data / "check").write_text((world.here / "check").read_text())
-    command = ["--output", "../runs", "--check", "sh check", "--no-namespaces", "--", "sh", "-c", SAVE.replace("data/", "")]
+    command = [
+        "--output",
+        "../runs",
+        "--check",
+        "sh check",
+        "--no-namespaces",
+        "--",
+        "sh",
+        "-c",
+        SAVE.replace("data/", ""),
+    ]
     assert world.run("test", *command, cwd=world.data).code == 1
 
 

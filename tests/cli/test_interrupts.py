@@ -95,6 +95,8 @@ def test_what_a_killed_run_left_is_removed_by_the_next(world: World) -> None:
     process.kill()
     process.wait()
     wait_for(lambda: not subprocess.run(["pgrep", "-f", "^sleep 68$"], capture_output=True).stdout)
-    mine = [m for m in Path("/dev/shm").glob("powercut-*/.powercut-scratch") if str(process.pid) in m.read_text().split()]
+    mine = [
+        m for m in Path("/dev/shm").glob("powercut-*/.powercut-scratch") if str(process.pid) in m.read_text().split()
+    ]
     assert world.test().code == 1
     assert not [marker for marker in mine if marker.exists()]

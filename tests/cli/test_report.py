@@ -60,7 +60,9 @@ def test_json_to_a_device_does_not_replace_it(world: World) -> None:
 def test_json_that_cannot_be_written_loses_nothing(world: World) -> None:
     ended = world.test("--json", "nowhere/report.json")
     assert ended.code == 3
-    assert ended.err.endswith("powercut: cannot write nowhere/report.json: No such file or directory. [output-unwritable]\n")
+    assert ended.err.endswith(
+        "powercut: cannot write nowhere/report.json: No such file or directory. [output-unwritable]\n"
+    )
     assert "1 finding: " in ended.out
     assert world.runs() == ["0001"]
 

@@ -46,7 +46,9 @@ def test_show_names_runs_and_findings_in_every_way(saved: tuple[World, str]) -> 
     assert first.endswith("saved in .powercut/runs/0001\n")
     one = world.run("show", name).out
     assert one.startswith(f"{name}  acknowledged but lost (durability)\n")
-    assert one.endswith("    f: 3 bytes 'old', instead of 3 bytes 'new'\n    f.tmp: 3 bytes 'new', instead of not there\n")
+    assert one.endswith(
+        "    f: 3 bytes 'old', instead of 3 bytes 'new'\n    f.tmp: 3 bytes 'new', instead of not there\n"
+    )
     assert world.run("show", f"1/{name[:2]}").out == one
     assert world.run("show", name, "--no-diff").out in one
 
@@ -82,7 +84,9 @@ def test_replay_judges_again(saved: tuple[World, str]) -> None:
     ended = world.run("replay", name, "--check", "true")
     assert (ended.out, ended.code) == ("the check passes on this image\n", 0)
     assert world.run("replay", name, "--check", "sh check").out == refused  # files are found where we are, as by test
-    assert world.run("replay", name, "--check", "sh -c 'kill -9 $$'").out == "the check died of signal 9 on this image\n"
+    assert (
+        world.run("replay", name, "--check", "sh -c 'kill -9 $$'").out == "the check died of signal 9 on this image\n"
+    )
 
 
 def test_replay_with_a_check_that_cannot_be(saved: tuple[World, str]) -> None:
@@ -91,7 +95,7 @@ def test_replay_with_a_check_that_cannot_be(saved: tuple[World, str]) -> None:
     message = "powercut: there is no program 'nosuch' to run. Is it in your PATH? [no-such-program]\n"
     assert (ended.err, ended.code) == (message, 3)
     ended = world.run("replay", name, "--check", "a 'b")
-    assert ended.err == "powercut: the check \"a 'b\" cannot be split into words: No closing quotation. [bad-check]\n"
+    assert ended.err == 'powercut: the check "a \'b" cannot be split into words: No closing quotation. [bad-check]\n'
     assert ended.code == 2
 
 

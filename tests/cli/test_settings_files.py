@@ -8,7 +8,9 @@ POWERCUT = ("test", "--", "sh", "-c", SAVE)
 
 
 def test_powercut_toml_comes_before_pyproject_and_the_command_line_before_both(world: World) -> None:
-    (world.here / "powercut.toml").write_text('dir = "data"\nfs = ["xfs", "btrfs"]\nbudget = 20\noutput = "saved runs"\n')
+    (world.here / "powercut.toml").write_text(
+        'dir = "data"\nfs = ["xfs", "btrfs"]\nbudget = 20\noutput = "saved runs"\n'
+    )
     (world.here / "pyproject.toml").write_text('[tool.powercut]\ndir = "nowhere"\nfs = "posix"\n')
     ended = world.run(*POWERCUT)
     assert (ended.code, "model xfs,btrfs" in ended.out) == (1, True)

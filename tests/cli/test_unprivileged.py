@@ -86,7 +86,9 @@ def test_folders_that_may_not_be_written(theirs: World) -> None:
         "with --output DIR. [output-unwritable]\n"
     )
     ended = run(theirs, "record", "-o", "t", "--dir", "data", "--", "sh", "-c", SAVE)
-    assert ended.stderr == f"powercut: cannot write {theirs.here}/t: {theirs.here} is not writable. [output-unwritable]\n"
+    assert (
+        ended.stderr == f"powercut: cannot write {theirs.here}/t: {theirs.here} is not writable. [output-unwritable]\n"
+    )
     ended = run(theirs, "test", "--dir", "data", "--output", "tmp/runs", "--check", "sh check", "--", "sh", "-c", SAVE)
     assert ended.returncode == 1
 

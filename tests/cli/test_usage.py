@@ -25,7 +25,10 @@ WRONG = {
         ["test", "--max-states", "x", "--", "true"],
         "invalid value for '--max-states': 'x' is not a valid integer. See powercut test --help [usage]",
     ),
-    "negative states": (["test", "--max-states", "-1", "--", "true"], "max-states cannot be negative, as -1 is. [bad-setting]"),
+    "negative states": (
+        ["test", "--max-states", "-1", "--", "true"],
+        "max-states cannot be negative, as -1 is. [bad-setting]",
+    ),
     "negative workers": (
         ["test", "--workers", "-1", "--", "true"],
         "workers must be from 0 (one for each core) to 1024, not -1. [bad-setting]",
@@ -35,8 +38,14 @@ WRONG = {
         "workers must be from 0 (one for each core) to 1024, not 99999. [bad-setting]",
     ),
     "no time": (["test", "--timeout", "0", "--", "true"], "timeout must be more than 0 seconds, not 0. [bad-setting]"),
-    "no number": (["test", "--timeout", "nan", "--", "true"], "timeout must be more than 0 seconds, not nan. [bad-setting]"),
-    "all time": (["test", "--timeout", "inf", "--", "true"], "timeout must be more than 0 seconds, not inf. [bad-setting]"),
+    "no number": (
+        ["test", "--timeout", "nan", "--", "true"],
+        "timeout must be more than 0 seconds, not nan. [bad-setting]",
+    ),
+    "all time": (
+        ["test", "--timeout", "inf", "--", "true"],
+        "timeout must be more than 0 seconds, not inf. [bad-setting]",
+    ),
     "budget": (
         ["test", "--budget", "never", "--", "true"],
         "'never' is not a length of time. Write it like 30s, 5m or 1h. [bad-budget]",
@@ -54,7 +63,7 @@ WRONG = {
     "empty check": (["test", "--check", " ", "--", "true"], "check is empty. [bad-setting]"),
     "open quote": (
         ["test", "--check", "sh 'check", "--", "true"],
-        "the check \"sh 'check\" cannot be split into words: No closing quotation. [bad-check]",
+        'the check "sh \'check" cannot be split into words: No closing quotation. [bad-check]',
     ),
     "data folder is a file": (
         ["test", "--dir", "check", "--", "true"],

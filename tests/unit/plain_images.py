@@ -42,6 +42,11 @@ class PlainImage:
     def read(self, file: int, offset: int, length: int) -> bytes:
         return self.things[file].content[offset : offset + length]
 
+    def data_from(self, file: int, offset: int) -> int:
+        content = self.things[file].content
+        rest = content[offset:].lstrip(b"\0")
+        return len(content) - len(rest) if rest else 1 << 60
+
     def mode(self, obj: int) -> int:
         return self.things[obj].mode
 

@@ -18,7 +18,9 @@ def test_files_and_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n[tool.powercut]\nfs = "xfs"\ntimeout = 3\n')
     assert load_settings(tmp_path, {}) == Settings(fs="xfs", timeout=3.0)
     assert load_settings(tmp_path, {"fs": "btrfs", "max_states": 7}) == Settings(fs="btrfs", timeout=3.0, max_states=7)
-    (tmp_path / "powercut.toml").write_text('max-states = 5\nfs = ["xfs", "btrfs"]\nbudget = 30\nno-such = 1\n'.replace("no-such = 1\n", ""))
+    (tmp_path / "powercut.toml").write_text(
+        'max-states = 5\nfs = ["xfs", "btrfs"]\nbudget = 30\nno-such = 1\n'.replace("no-such = 1\n", "")
+    )
     assert load_settings(tmp_path, {}) == Settings(max_states=5, fs="xfs,btrfs", budget="30")
     (tmp_path / "powercut.toml").write_text("")
     assert load_settings(tmp_path, {}) == Settings()  # an empty file is a file
@@ -62,7 +64,11 @@ def test_wrong_settings_are_named(tmp_path: Path, text: str) -> None:
 
 
 def test_values_that_only_their_own_part_understands(tmp_path: Path) -> None:
-    for given, slug in (({"fs": "zfs"}, "unknown-fs"), ({"budget": "soon"}, "bad-budget"), ({"budget": -1}, "bad-budget")):
+    for given, slug in (
+        ({"fs": "zfs"}, "unknown-fs"),
+        ({"budget": "soon"}, "bad-budget"),
+        ({"budget": -1}, "bad-budget"),
+    ):
         with pytest.raises(UsageError) as caught:
             load_settings(tmp_path, given)
         assert caught.value.slug == slug
@@ -72,7 +78,10 @@ def test_values_that_only_their_own_part_understands(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "powercut.toml"
-    for content, why in ((b"dir = ", "Invalid value (at end of document)"), (b"\xff", "'utf-8' codec can't decode byte 0xff")):
+    for content, why in (
+        (b"dir = ", "Invalid value (at end of document)"),
+        (b"\xff", "'utf-8' codec can't decode byte 0xff"),
+    ):
         path.write_bytes(content)
         with pytest.raises(UsageError) as caught:
             load_settings(tmp_path, {})
@@ -89,7 +98,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("30", 30), ("30s", 30), ("1.5m", 90), ("2 min", 120), ("1h", 3600), ("250ms", 0.25), ("0", 0)]
+    ("text", "expected"),
+    [("30", 30), ("30s", 30), ("1.5m", 90), ("2 min", 120), ("1h", 3600), ("250ms", 0.25), ("0", 0)],
 )
 def test_lengths_of_time(text: str, expected: float) -> None:
     assert seconds(text) == expected

@@ -21,7 +21,7 @@ from powercut.run.store import (
     write_durably,
 )
 
-ODD = os.fsdecode(b"/d\xff\xfe\n\"\\ \xc3\xbc")  # a name that is not UTF-8
+ODD = os.fsdecode(b'/d\xff\xfe\n"\\ \xc3\xbc')  # a name that is not UTF-8
 
 
 def finding(name: str) -> Finding:

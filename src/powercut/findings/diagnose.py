@@ -236,7 +236,7 @@ class Diagnosis:
         if self._fails(case.timeline, [State(2 * later, Base.ISSUED, earlier)])[0]:
             return None
         first, second = (self._places.location(event, "", "").short for event in (later, case.partner))
-        return Fix(f"do {first} first, sync it, and only then do {second}", True)
+        return Fix(f"do {first} first, sync it, and only then do {second}", True, "check")
 
     def _locations(self, case: _Case) -> list[Location]:
         timeline = self._timelines[case.timeline]
@@ -289,8 +289,9 @@ def _message(finding: Finding) -> str:
     lost = next((loc for loc in finding.locations if loc.role == "lost"), None)
     other = next((loc for loc in finding.locations if loc.role != "lost"), None)
     where_lost, where_other = (loc.short if loc is not None else "" for loc in (lost, other))
+    refused = "the check fails" if finding.code else finding.output  # the built-in oracle has no exit status
     verdict = {"crash": f"the check died of signal {finding.code}", "hang": "the check hung"}.get(
-        finding.outcome, "the check fails"
+        finding.outcome, refused
     )
     if lost is None:
         after = f"{other.what} ({where_other})" if other else "the start"

@@ -68,10 +68,16 @@ class SavedState:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What to change, and whether the model confirms that it makes the failing states impossible."""
+    """What to change, and who confirms it.
+
+    Attributes:
+        verified: with an added sync the model has no such failing state; for a changed order, the check accepts it.
+        by: "model" or "check": which of the two confirmed it.
+    """
 
     text: str
     verified: bool
+    by: str = "model"
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Iterator, Mapping
 
 from xxhash import xxh3_64_intdigest
@@ -108,7 +109,8 @@ def _patch(fd: int, obj: int, image: Image, blocks: set[int], limit: int) -> Non
 
 def _compare(fd: int, obj: int, image: Image, end: int, sums: dict[int, int]) -> None:
     """Write the blocks that differ. Pieces whose sum is known and right need no image to compare with."""
-    for offset in range(0, end, COMPARED):
+    offset = -COMPARED
+    while (offset := _next_piece(fd, obj, image, offset + COMPARED)) < end:
         length = min(COMPARED, end - offset)
         found = os.pread(fd, length, offset)
         number = offset // COMPARED
@@ -121,14 +123,25 @@ def _compare(fd: int, obj: int, image: Image, end: int, sums: dict[int, int]) ->
             sums[number] = xxh3_64_intdigest(wanted)
 
 
+def _next_piece(fd: int, obj: int, image: Image, offset: int) -> int:
+    """The next piece, from an offset on, in which the disk or the image may hold anything but zeros."""
+    try:
+        on_disk = os.lseek(fd, offset, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # not "nothing but a hole from here on"
+            return offset
+        on_disk = sys.maxsize
+    return min(on_disk, image.data_from(obj, offset)) // COMPARED * COMPARED
+
+
 def _fill(fd: int, obj: int, image: Image, start: int, end: int) -> None:
     """Write what is not zero into a range that reads as zeros."""
-    offset = start
+    offset = image.data_from(obj, start)
     while offset < end:
         length = min(PIECE - offset % PIECE, end - offset)
         wanted = image.read(obj, offset, length)
         _write_where(fd, wanted, _ZEROS, offset)
-        offset += length
+        offset = image.data_from(obj, offset + length)
 
 
 def _write_where(fd: int, wanted: bytes, found: bytes, offset: int) -> None:

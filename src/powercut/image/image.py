@@ -42,6 +42,9 @@ class Image(Protocol):
     def read(self, file: int, offset: int, length: int) -> bytes:
         """Content of a file, cut off at its end; holes read as zeros."""
 
+    def data_from(self, file: int, offset: int) -> int:
+        """The first offset, from one on, at which there may be anything but zeros; beyond the end if there is none."""
+
     def mode(self, obj: int) -> int:
         """Permission bits (st_mode & 0o7777)."""
 

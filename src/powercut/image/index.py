@@ -6,15 +6,17 @@ length of the trace.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 
 from powercut.image.image import BLOCK, Changes, ObjectKind
 from powercut.image.versions import BlockVersions
+from powercut.states.state import NEVER
 from powercut.states.tree import Tree
 from powercut.states.updates import UpdateKind, Updates
 from powercut.trace.reader import Trace
@@ -101,6 +103,18 @@ class ImageIndex:
     def _touched_between(self, file: int, low: int, high: int) -> set[int]:
         first, last = np.searchsorted(self._block_keys, (_block_key(file, 0) + low, _block_key(file, 0) + high))
         return set((self._block_keys[first:last] & ((1 << _BLOCK_BITS) - 1)).tolist())
+
+    def data_from(self, file: int, offset: int) -> int:
+        """The first offset, from one on, that the snapshot or any update fills."""
+        position = int(np.searchsorted(self._block_keys, _block_key(file, offset // BLOCK)))
+        found = NEVER
+        if position < len(self._block_keys) and int(self._block_keys[position]) >> _BLOCK_BITS == file:
+            found = max(offset, (int(self._block_keys[position]) & ((1 << _BLOCK_BITS) - 1)) * BLOCK)
+        extents = self.tree.things[file].base_data
+        for start, length, _ in extents[max(0, bisect_right(extents, offset, key=itemgetter(0)) - 1) :]:
+            if start + length > offset:
+                return min(found, max(offset, start))
+        return found
 
     def sizes(self, file: int) -> list[int]:
         """SIZE updates of a file, in program order."""

@@ -7,6 +7,7 @@ to state. A block that is written in part again and again would otherwise be rep
 from __future__ import annotations
 
 from bisect import bisect_right
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from powercut.image.image import BLOCK
@@ -50,7 +51,10 @@ class BlockVersions:
         """The block as the snapshot has it."""
         low, high = block * BLOCK, (block + 1) * BLOCK
         content = bytearray(BLOCK)
-        for start, length, blob in self._index.tree.things[file].base_data:
+        extents = self._index.tree.things[file].base_data  # by offset, none over another
+        for start, length, blob in extents[max(0, bisect_right(extents, low, key=itemgetter(0)) - 1) :]:
+            if start >= high:
+                break
             first, last = max(start, low), min(start + length, high)
             if first < last:
                 content[first - low : last - low] = self._index.trace.blob(blob + first - start, last - first)

@@ -118,6 +118,10 @@ class StateImage:
         skip = offset % BLOCK
         return b"".join(blocks)[skip : skip + end - offset]
 
+    def data_from(self, file: int, offset: int) -> int:
+        """The first offset, from one on, at which there may be anything but zeros."""
+        return self._index.data_from(file, offset)
+
     def block(self, file: int, number: int) -> bytes:
         """One whole block, as if the file went on behind its end."""
         data = self._index.of_block(file, number)

@@ -71,7 +71,7 @@ class BuiltinOracle:
             problem = self._problem(image, place, history, point)
             if problem:
                 name = self._timeline.index.path_at(place).decode("utf-8", "replace")
-                return Verdict(Outcome.FAIL, 1, f"{name} {problem}")
+                return Verdict(Outcome.FAIL, 0, f"{name} {problem}")
         return Verdict(Outcome.PASS)
 
     def _problem(self, image: StateImage, place: Place, history: _History, point: int) -> str:

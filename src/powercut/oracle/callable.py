@@ -56,7 +56,8 @@ class CallableOracle:
             outcome, reason = _read_exception(error)
         seconds = time.monotonic() - start
         _engine.reap_strays()
-        return Verdict(outcome, 0, (printed.getvalue() + reason)[-_KEPT:], seconds)
+        code = 1 if outcome is Outcome.FAIL else 0
+        return Verdict(outcome, code, (printed.getvalue() + reason)[-_KEPT:], seconds)
 
 
 def _read(answer: object) -> tuple[Outcome, str]:

@@ -18,6 +18,10 @@ _TITLES = {
     "durability": "acknowledged but lost",
     "recovery": "recovery fails",
 }
+_VERIFIED = {
+    "model": " (verified in the model)",
+    "check": " (verified: the check accepts that order)",
+}
 _OUTPUT_LINES = 8  # of what the check said
 
 
@@ -56,11 +60,11 @@ def explain(finding: Finding) -> str:
     else:
         lines.append("  minimal state: everything up to the crash survived; the program was cut off there")
     if finding.output.strip():
-        lines.append("  the check said:")
+        lines.append("  the check said:" if finding.code else "  the built-in check said:")
         said = printable(finding.output.strip()).splitlines()[-_OUTPUT_LINES:]
         lines.extend(f"    | {line}" for line in said)
     if finding.fix is not None:
-        mark = " (verified in the model)" if finding.fix.verified else ""
+        mark = _VERIFIED[finding.fix.by] if finding.fix.verified else ""
         lines.extend(_wrap(f"fix: {finding.fix.text}{mark}", 2))
     lines.append(f"  reachable on: {', '.join(finding.models)}; {finding.occurrences} failing states")
     lines.append(f"  replay: {finding.replay}")

@@ -97,7 +97,7 @@ class Exploration:
                 return False
             repeats += 1
             if repeats > MOST_REPEATS:
-                break
+                return False
             identity = timeline.identity(state)
             if identity in seen:
                 continue

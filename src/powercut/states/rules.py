@@ -275,6 +275,8 @@ class Rules:
     def _link(self, event: Record) -> None:
         obj = self.tree.object_of(event[INODE])
         place = self._place(event, PATH2)
+        if obj in self.tree.live:
+            raise KeyError(obj)
         self._add_entry(obj, [(*place, obj)])
         self.tree.put(*place, obj)
 
@@ -288,7 +290,9 @@ class Rules:
         obj = self.subjects[self._event] = self.tree.object_of(event[INODE])
         old, new = self._place(event, PATH), self._place(event, PATH2)
         replaced = self.tree.live[new[0]].get(new[1])
+        self.tree.require_room(new[0], obj)
         if event[FLAGS] & Flag.EXCHANGE and replaced is not None:
+            self.tree.require_room(old[0], replaced)
             self._add_entry(obj, [(*old, replaced), (*new, obj)])
             self.tree.put(*old, replaced)
             self.tree.put(*new, obj)

@@ -266,6 +266,8 @@ class Timeline:
 
     def _overlap(self, one: int, other: int) -> bool:
         updates, kinds = self.updates, {self.kind(one), self.kind(other)}
+        if updates.obj[one] == updates.obj[other] and UpdateKind.ENTRY in kinds:
+            return True  # the program reaches a file by its name
         if kinds == {UpdateKind.ENTRY}:
             mine, theirs = self.index.touched([one]).entries, self.index.touched([other]).entries
             return bool(mine & theirs)

@@ -10,6 +10,7 @@ Before an event is applied the tree is that of the moment before the call; after
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from powercut.image.image import ObjectKind
 from powercut.trace.layout import DATA, EXTRA, INODE, KIND, LENGTH, OFFSET, PATH, Kind, Record
@@ -69,7 +70,14 @@ class Tree:
             folder = self.live[folder].get(part, -1)
             if folder not in self.live:
                 raise KeyError(path)
+        if name in (b"", b".", b"..") or b"\0" in name:  # no name that leads out of the folder
+            raise KeyError(path)
         return folder, name
+
+    def require_room(self, folder: int, number: int) -> None:
+        """Folders have one name and never lie in themselves; a trace that says so is not believed."""
+        if number in self.live and (folder == number or number in self.ancestors(folder)):
+            raise KeyError(number)
 
     def put(self, folder: int, name: bytes, number: int) -> None:
         """Let a name stand for an object."""
@@ -87,13 +95,22 @@ class Tree:
     def load_snapshot(self, trace: Trace) -> int:
         """Build the tree of the moment before the program; the index of the first event after the snapshot."""
         index = 0
-        for record in trace.records():
-            if record[KIND] > Kind.SNAP_OTHER:
-                break
-            self._load(trace, record)
-            index += 1
+        try:
+            for record in trace.records():
+                if record[KIND] > Kind.SNAP_OTHER:
+                    break
+                self._load(trace, record)
+                index += 1
+        except KeyError as error:
+            raise trace.broken(f"event {index} of its snapshot has no folder to be in") from error
         if not self.things:
             self.add(0, Thing(ObjectKind.FOLDER, 0o755))
+        if ROOT not in self.live:
+            raise trace.broken("its snapshot does not start with the data folder")
+        for thing in self.things:
+            thing.base_data.sort()
+            if any(a[0] + a[1] > b[0] for a, b in pairwise(thing.base_data)):
+                raise trace.broken("its snapshot holds the same bytes twice")
         self.base = {folder: dict(names) for folder, names in self.live.items()}
         return index
 
@@ -105,6 +122,8 @@ class Tree:
             return
         if inode in self._by_inode:  # a further hard link
             number = self._by_inode[inode]
+            if number in self.live:
+                raise KeyError(inode)
         elif kind == Kind.SNAP_DIR:
             number = self.add(inode, Thing(ObjectKind.FOLDER, mode))
         elif kind == Kind.SNAP_FILE:
@@ -115,4 +134,6 @@ class Tree:
             number = self.add(inode, Thing(ObjectKind.OTHER, mode))
         path = trace.string(record[PATH])
         if path:
-            self.put(*self.place(path), number)
+            folder, name = self.place(path)
+            self.require_room(folder, number)
+            self.put(folder, name, number)

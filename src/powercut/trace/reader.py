@@ -31,6 +31,9 @@ from powercut.trace.layout import (
     TableKind,
 )
 
+_LARGEST_FILE = 1 << 50  # no file system of today holds more; beyond, numbers would collide
+_WITH_CONTENT = (Kind.WRITE, Kind.SNAP_DATA)
+_AT_OFFSETS = (*_WITH_CONTENT, Kind.SNAP_FILE, Kind.TRUNCATE, Kind.FALLOCATE)
 _AT_ONCE = 4096  # events turned into tuples at a time
 Events = npt.NDArray[Any]
 
@@ -111,18 +114,19 @@ class Trace:
         """The data folder as the workload saw it."""
         return self.meta.get("dir", b"").decode("utf-8", "surrogateescape")
 
-    def _broken(self, why: str) -> UsageError:
+    def broken(self, why: str) -> UsageError:
+        """The error for content that cannot be."""
         return UsageError("trace-broken", f"{self.name} is not a trace powercut can read: {why}.", "Record it again.")
 
     def _check_header(self) -> None:
         head = bytes(self._buffer[:HEADER_SIZE])
         if len(head) < HEADER_SIZE or head[:8] != TRACE_MAGIC:
-            raise self._broken("it does not start with a trace header")
+            raise self.broken("it does not start with a trace header")
         version, size, event_size, entry_size = np.frombuffer(head, "<u4", 4, 8)
         if version != TRACE_VERSION:
-            raise self._broken(f"it has format version {version}, this powercut reads version {TRACE_VERSION}")
+            raise self.broken(f"it has format version {version}, this powercut reads version {TRACE_VERSION}")
         if (size, event_size, entry_size) != (HEADER_SIZE, EVENT.itemsize, ENTRY.itemsize):
-            raise self._broken("its record sizes are not those of its version")
+            raise self.broken("its record sizes are not those of its version")
 
     def _extents(self) -> tuple[list[Events], list[Events], bool]:
         """Walk the extents; views of their records, and whether the file ends early."""
@@ -136,7 +140,7 @@ class Trace:
             if header["magic"] == 0 and capacity == 0:  # room that was reserved and never used
                 return self._drop_empty(events), self._drop_empty(entries), True
             if header["magic"] != EXTENT_MAGIC or used > capacity or capacity % 64:
-                raise self._broken(f"the extent at byte {position} is damaged")
+                raise self.broken(f"the extent at byte {position} is damaged")
             start = position + EXTENT_HEADER_SIZE
             inside = min(used, end - start)
             dtype, into = (EVENT, events) if header["kind"] == ExtentKind.EVENTS else (ENTRY, entries)
@@ -155,12 +159,12 @@ class Trace:
         entries = np.concatenate(extents)
         ends = entries["data"] + entries["length"]
         if len(entries) and (int(ends.max()) > len(self._buffer) or (ends < entries["data"]).any()):
-            raise self._broken("an interned entry points outside the file")
+            raise self.broken("an interned entry points outside the file")
         tables = {}
         for kind in TableKind:
             table = entries[entries["kind"] == kind]
             if len(table) and not np.array_equal(table["id"], np.arange(1, len(table) + 1)):
-                raise self._broken("its interned entries are out of order")
+                raise self.broken("its interned entries are out of order")
             tables[kind] = table
         return tables
 
@@ -177,8 +181,15 @@ class Trace:
         if not len(events):
             return
         if max(int(events["path"].max()), int(events["path2"].max())) > strings or int(events["stack"].max()) > stacks:
-            raise self._broken("an event refers to an entry that is not there")
+            raise self.broken("an event refers to an entry that is not there")
+        of_files = events[np.isin(events["kind"], _AT_OFFSETS)]
+        far = (of_files["offset"] > _LARGEST_FILE) | (of_files["length"] > _LARGEST_FILE)
+        if (
+            far.any()
+            or ((of_files["data"] == 0) & np.isin(of_files["kind"], _WITH_CONTENT) & (of_files["length"] > 0)).any()
+        ):
+            raise self.broken("an event writes what no file can hold")
         with_data = events[events["data"] != 0]
         ends = with_data["data"] + with_data["length"]
         if len(with_data) and (int(ends.max()) > len(self._buffer) or (ends < with_data["data"]).any()):
-            raise self._broken("an event points at data outside the file")
+            raise self.broken("an event points at data outside the file")
