@@ -19,7 +19,7 @@ from kit import HERE, Broken, Row, cheaper, compile_c, run, turns, workspace
 
 from powercut.record.recorder import tracer_path
 
-TURNS = 3
+TURNS = 5
 LEAST_COST = 0.01  # microseconds; what cannot be told from nothing counts as this
 PLAIN, UNWINDING = "strace -f", "strace -k -f"
 COMPARISONS = (("with stacks", UNWINDING, 10.0), ("with stacks", PLAIN, 1.0), ("without stacks", PLAIN, None))
@@ -32,7 +32,6 @@ class Work:
     Attributes:
         command: the program with its arguments, for a number of units.
         count: how many units are measured; `few` is for strace -k.
-        targets: whether the targets of the tool hold here.
     """
 
     name: str
@@ -40,7 +39,6 @@ class Work:
     command: Callable[[int], list[str]]
     count: int
     few: int
-    targets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def works(data: Path, outside: Path, caller: Path, scale: float) -> list[Work]:
 
     script = str(HERE / "sqlite_transactions.py")
     all_work = [
-        Work("pwrite and fsync in C", "call", calls("write", data), scaled(100_000), scaled(2_000), targets=True),
+        Work("pwrite and fsync in C", "call", calls("write", data), scaled(100_000), scaled(2_000)),
         Work("pwrite outside the folder", "call", calls("write", outside), scaled(100_000), scaled(2_000)),
         Work("read and stat outside", "call", calls("read", outside), scaled(100_000), scaled(2_000)),
         Work(
@@ -124,7 +122,7 @@ def measure_work(work: Work, watch: list[Watcher], rounds: int) -> list[Row]:
     cost = {name: max(LEAST_COST, figure - native) for name, figure in best.items()}
     unit = f"us/{work.unit}"
     rows = [
-        cheaper(f"{work.name}, {ours}", cost[ours], unit, peer, cost[peer], times=times if work.targets else None)
+        cheaper(f"{work.name}, {ours}", cost[ours], unit, peer, cost[peer], times=times)
         for ours, peer, times in COMPARISONS
         if peer in cost
     ]

@@ -37,8 +37,8 @@ def test_a_check_that_refuses_the_final_state(world: World) -> None:
     """Said before anything is explored."""
     ended = world.test(check=script(world, "echo I refuse; echo this >&2; exit 9"))
     assert ended.err == (
-        f"{RECORDING}powercut: the check failed (status 9) on the folder as the workload left it, without any crash. It "
-        "must pass there before crash states mean anything. It said:\nI refuse\nthis [check-fails-on-final-state]\n"
+        f"{RECORDING}powercut: the check failed (status 9) on the folder as the workload left it, without any crash. "
+        "It must pass there before crash states mean anything. It said:\nI refuse\nthis [check-fails-on-final-state]\n"
     )
     assert (ended.out, ended.code, world.runs()) == ("", 3, [])
 

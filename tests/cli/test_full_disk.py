@@ -50,8 +50,8 @@ def run_with_small(world: World, size: str, *arguments: str, fill: str = "0") ->
 def test_no_room_for_the_trace(world: World) -> None:
     ended = run_with_small(world, "64k", "test", "--dir", "data", "--output", "small", "--", "sh", "-c", SAFE)
     assert ended.err.splitlines()[-1] == (
-        "powercut: the tracer failed: powercut-ptrace: cannot write HERE/small/runs/0001/trace: No space left on device. "
-        "Is there enough space for the trace? [recording-failed]"
+        "powercut: the tracer failed: powercut-ptrace: cannot write HERE/small/runs/0001/trace: No space left on device"
+        ". Is there enough space for the trace? [recording-failed]"
     )
     assert ended.code == 3
 

@@ -154,7 +154,8 @@ def no_trace(run: Path) -> None:
 
 
 DAMAGE = {
-    broken_json: "is not a saved run: Expecting property name enclosed in double quotes: line 1 column 2 (char 1). [broken-run]",
+    broken_json: "is not a saved run: Expecting property name enclosed in double quotes: line 1 column 2 (char 1). "
+    "[broken-run]",
     other_json: "is not a saved run: Expected `array`, got `int` - at `$.findings`. [broken-run]",
     newer: ".powercut/runs/0001 was saved in format 2, this powercut reads 1. [other-run-format]",
     other_model: ".powercut/runs/0001 was made with the unknown model 'zfs-ordered'. [broken-run]",

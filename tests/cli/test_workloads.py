@@ -42,8 +42,8 @@ def test_programs_that_cannot_be_started(world: World, name: str) -> None:
 
 
 FAILS = {
-    "echo never mind; echo some words >&2; exit 7": "ended with exit status 7. It must succeed when nothing goes wrong. "
-    "Its last words:\nsome words [workload-failed]",
+    "echo never mind; echo some words >&2; exit 7": "ended with exit status 7. It must succeed when nothing goes wrong."
+    " Its last words:\nsome words [workload-failed]",
     "echo only this; exit 1": "ended with exit status 1. It must succeed when nothing goes wrong. Its last words:\n"
     "only this [workload-failed]",
     "exit 1": "ended with exit status 1. It must succeed when nothing goes wrong. [workload-failed]",

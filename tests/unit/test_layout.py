@@ -1,4 +1,4 @@
-"""trace/layout.py says what native/trace_format.h says: every name, number, size and offset, as the compiler sees it."""
+"""trace/layout.py says what native/trace_format.h says: every name, number, size and offset, as compiled."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_values_that_only_their_own_part_understands(tmp_path: Path) -> None:
         with pytest.raises(UsageError) as caught:
             load_settings(tmp_path, given)
         assert caught.value.slug == slug
-    with pytest.raises(UsageError, match="there is no setting 'max-stats'. Did you mean max-states"):
+    with pytest.raises(UsageError, match=r"there is no setting 'max-stats'\. Did you mean max-states"):
         load_settings(tmp_path, {"max_stats": 3})
 
 

@@ -2,7 +2,8 @@
 
 Each strategy is a generator of states of one timeline; `queue` runs them one after the other, the cheap and telling
 ones first, so that a budget may stop it anywhere. Within a strategy, updates from call stacks that were not seen yet
-go first, because most mistakes are made at every execution of a line.
+go first, because most mistakes are made at every execution of a line. States of one base follow each other as long as
+possible: an image moves from state to state at the cost of the difference.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from powercut.states.timeline import Timeline
 
 EXHAUSTIVE_LIMIT = 1 << 16  # points with more states than this are sampled instead of enumerated
 FIRST_OCCURRENCES = 2  # how often a call stack counts as new
+SAMPLES_IN_A_ROW = 64  # of one point and one base
 PAIR_LIMIT = 40  # points with more pending updates than this get no pairs
 COUNT_STEPS = 20_000  # for one point
 ALL_COUNT_STEPS = 200_000  # for all points together
@@ -60,6 +62,7 @@ def torn(timeline: Timeline, rng: random.Random) -> Iterator[State]:
             for cut in range(1, len(pieces)):
                 yield timeline.without(pieces[cut:], point)
                 yield timeline.without(pieces[:cut], point)
+            for cut in range(1, len(pieces)):
                 yield timeline.with_only(pieces[:cut], point)
 
 
@@ -70,6 +73,7 @@ def pairs(timeline: Timeline, rng: random.Random) -> Iterator[State]:
         if len(pending) <= PAIR_LIMIT:
             for pair in combinations(pending, 2):
                 yield timeline.without(pair, point)
+            for pair in combinations(pending, 2):
                 yield timeline.with_only(pair, point)
 
 
@@ -86,8 +90,9 @@ def samples(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     while large:
         point = rng.choice(large)
         pending = timeline.pending(point)
-        some = rng.sample(pending, rng.randint(1, min(len(pending), 8)))
-        yield timeline.without(some, point) if rng.random() < 0.5 else timeline.with_only(some, point)
+        make = timeline.without if rng.random() < 0.5 else timeline.with_only
+        for _ in range(SAMPLES_IN_A_ROW):
+            yield make(rng.sample(pending, rng.randint(1, min(len(pending), 8))), point)
 
 
 STRATEGIES: dict[str, Strategy] = {
