@@ -9,6 +9,7 @@ A timeline does not change once it is built, so that workers share it by fork.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -51,14 +52,15 @@ class Timeline:
             np.frombuffer(self.updates.guaranteed, np.int64) if len(self.updates) else np.empty(0, np.int64)
         )
         self._guarantee_order = np.argsort(self.guaranteed, kind="stable").astype(np.int32)
-        self._guarantee_times = self.guaranteed[self._guarantee_order]
+        # Plain arrays for single look-ups, where numpy's overhead is many times the work.
+        self._sorted_guarantees = array("q", self.guaranteed[self._guarantee_order].tobytes())
         self._highest = np.maximum.accumulate(self.guaranteed) if len(self.updates) else self.guaranteed
 
     # Sets of updates
 
     def issued(self, point: int) -> int:
         """How many updates were issued by a point: those with smaller numbers."""
-        return int(np.searchsorted(self.event, point // 2, side="right"))
+        return bisect_right(self.updates.event, point // 2)
 
     def is_guaranteed(self, update: int, point: int) -> bool:
         """Whether an update could no longer be lost at a point."""
@@ -95,20 +97,20 @@ class Timeline:
         marks, issued, guaranteed = self._marks
         kept = 0
         for update in state.delta:
-            kept ^= int(marks[update])
+            kept ^= marks[update]
         if state.base is Base.ISSUED:
-            sure = np.searchsorted(self._guarantee_times, state.point, side="right")
-            kept ^= int(issued[self.issued(state.point)]) ^ int(guaranteed[sure])
+            sure = bisect_right(self._sorted_guarantees, state.point)
+            kept ^= issued[self.issued(state.point)] ^ guaranteed[sure]
         return bisect_left(self.points, state.point), kept
 
     @cached_property
-    def _marks(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        """A random number for each update, and their exclusive ors in the order of issue and of guarantee."""
-        marks = np.random.default_rng(1).integers(1, 2**63, len(self.updates), dtype=np.uint64)
+    def _marks(self) -> tuple[array[int], array[int], array[int]]:
+        """A random-looking number for each update, and their exclusive ors in the order of issue and of guarantee."""
+        marks = _scrambled(len(self.updates))
         zero = np.zeros(1, np.uint64)
         issued = np.concatenate([zero, np.bitwise_xor.accumulate(marks)])
         guaranteed = np.concatenate([zero, np.bitwise_xor.accumulate(marks[self._guarantee_order])])
-        return marks, issued, guaranteed
+        return array("Q", marks.tobytes()), array("Q", issued.tobytes()), array("Q", guaranteed.tobytes())
 
     # Order
 
@@ -209,7 +211,7 @@ class Timeline:
         points: list[int] = []
         seen = (-1, -1)
         for point in sorted(guarantees | says | {self.end}):
-            owes = (self.issued(point), int(np.searchsorted(self._guarantee_times, point, side="right")))
+            owes = (self.issued(point), bisect_right(self._sorted_guarantees, point))
             if owes == seen and points:
                 points[-1] = point  # nothing but words in between: the later moment owes more
             elif point >= 0:
@@ -256,7 +258,7 @@ class Timeline:
 
     def _guaranteed_between(self, one: int, other: int) -> list[int]:
         low, high = sorted((one, other))
-        first, last = np.searchsorted(self._guarantee_times, (low, high), side="right")
+        first, last = (bisect_right(self._sorted_guarantees, time) for time in (low, high))
         found: list[int] = self._guarantee_order[first:last].tolist()
         return found
 
@@ -301,3 +303,11 @@ class Timeline:
     def kind(self, update: int) -> UpdateKind:
         """What an update changes."""
         return UpdateKind(self.updates.kind[update])
+
+
+def _scrambled(count: int) -> npt.NDArray[np.uint64]:
+    """Numbers without pattern (splitmix64), without the price of importing numpy.random."""
+    values = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
