@@ -102,12 +102,12 @@ def _section(content: dict[str, Any]) -> Any:
 
 
 def _plain(key: str, value: Any) -> Any:
-    """TOML and Python have lists and numbers where the command line has text: fs = ["xfs", "btrfs"], budget = 30."""
+    """TOML and Python have more than the text of the command line: fs = ["xfs", "btrfs"], budget = 30, paths."""
     if key == "fs" and isinstance(value, list) and all(isinstance(name, str) for name in value):
         return ",".join(value)
     if key == "budget" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    return value
+    return str(value) if isinstance(value, Path) else value
 
 
 def _check(slug: str, where: str, values: dict[str, Any]) -> None:

@@ -125,11 +125,11 @@ def test_temporary_folders_with_spaces(world: World) -> None:
 def test_without_namespaces_the_findings_are_the_same(world: World) -> None:
     script = 'printf new > "$0/f.tmp" && mv "$0/f.tmp" "$0/f" && echo saved'
     ids = []
-    for option in ("--namespaces", "--no-namespaces"):
-        for folder in ("data", str(world.data), "./data/../data"):
-            ended = world.run("test", "--dir", "data", "--check", "sh check", option, "--", "sh", "-c", script, folder)
-            assert ended.code == 1, ended.err
-            ids.append(ended.out.split()[0])
+    named = [("--namespaces", "data"), *(("--no-namespaces", name) for name in (str(world.data), "./data/../data"))]
+    for option, folder in named:
+        ended = world.run("test", "--dir", "data", "--check", "sh check", option, "--", "sh", "-c", script, folder)
+        assert ended.code == 1, ended.err
+        ids.append(ended.out.split()[0])
     assert len(set(ids)) == 1
 
 

@@ -23,7 +23,10 @@ def make_executable(path: Path, text: bytes) -> None:
 CANNOT_START = {
     "nosuchprogram": "there is no program 'nosuchprogram' to run. Is it in your PATH? [no-such-program]",
     "check": "there is no program 'check' to run. Did you mean ./check? [no-such-program]",
-    "./nosuch": "'./nosuch' does not exist. [no-such-program]",
+    "./nosuch": "there is no program './nosuch' to run. [no-such-program]",
+    "sh -c true": "there is no program 'sh -c true' to run. Give the program and its arguments as separate words, "
+    "without quotes around all. [no-such-program]",
+    "x" * 300: f"there is no program '{'x' * 300}' to run. Is it in your PATH? [no-such-program]",
     "./data": "'./data' is a folder, not a program. [no-such-program]",
     "./check": "'./check' is not executable. Make it executable with chmod +x, or name its interpreter before it. "
     "[not-executable]",

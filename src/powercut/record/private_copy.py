@@ -27,6 +27,7 @@ class PrivateCopy:
 
     Attributes:
         path: where the copy is.
+        left_out: fifos, sockets and devices of the folder, which are not copied.
     """
 
     def __init__(self, folder: Path, scratch: Path | None, skip: tuple[Path, ...], in_view: bool) -> None:
@@ -45,7 +46,7 @@ class PrivateCopy:
         self._scratch = make_scratch(ScratchPolicy(folder=self._policy, need=need), folder, 1, namespaces=False)
         try:
             self.path = self._scratch.path / "data"
-            self._copy_to(self.path)
+            self.left_out = self._copy_to(self.path)
             if not self._in_view:
                 self._copy_to(self._scratch.path / "before")
                 self._looks = self._look()
@@ -79,8 +80,8 @@ class PrivateCopy:
             "powercut in the data folder, or see powercut doctor.",
         )
 
-    def _copy_to(self, target: Path) -> None:
-        copy_tree(self._folder, target, skip=lambda path: str(path) in self._skip)
+    def _copy_to(self, target: Path) -> list[Path]:
+        return copy_tree(self._folder, target, skip=lambda path: str(path) in self._skip).left_out
 
     def _look(self) -> Looks:
         """What every file looks like from outside."""

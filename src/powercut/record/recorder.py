@@ -11,6 +11,7 @@ import ctypes
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import traceback
@@ -57,10 +58,16 @@ class RecordOptions:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A trace, and the files it does not explain: replayed without a crash they would differ from what was left."""
+    """A trace, and what it cannot tell.
+
+    Attributes:
+        unexplained: files that the trace, replayed without a crash, would leave other than the program did.
+        left_out: fifos, sockets and devices, which the program did not find in its copy.
+    """
 
     trace: Trace
     unexplained: list[str]
+    left_out: list[Path]
 
 
 def tracer_path() -> Path:
@@ -77,14 +84,20 @@ def find_program(name: str, cwd: Path) -> str:
     found = shutil.which(name if os.sep not in name else str(path))
     if found is not None:
         return name if os.sep in name else found
-    if os.sep not in name:
-        hint = f"Did you mean ./{name}?" if path.is_file() else "Is it in your PATH?"
-        raise EnvironmentFailure("no-such-program", f"there is no program {name!r} to run.", hint)
-    if path.is_file():
+    mode = 0
+    with suppress(OSError):  # a name that is too long is the name of nothing
+        mode = path.stat().st_mode
+    if os.sep in name and stat.S_ISREG(mode):
         hint = "Make it executable with chmod +x, or name its interpreter before it."
         raise EnvironmentFailure("not-executable", f"{name!r} is not executable.", hint)
-    what = "is a folder, not a program" if path.is_dir() else "does not exist"
-    raise EnvironmentFailure("no-such-program", f"{name!r} {what}.")
+    if os.sep in name and stat.S_ISDIR(mode):
+        raise EnvironmentFailure("no-such-program", f"{name!r} is a folder, not a program.")
+    hint = "Is it in your PATH?" if os.sep not in name else ""
+    if stat.S_ISREG(mode):
+        hint = f"Did you mean ./{name}?"
+    elif " " in name:
+        hint = "Give the program and its arguments as separate words, without quotes around all."
+    raise EnvironmentFailure("no-such-program", f"there is no program {name!r} to run.", hint)
 
 
 def record_command(command: Sequence[str], options: RecordOptions) -> Recording:
@@ -111,7 +124,9 @@ def record_callable(function: Callable[[], object], options: RecordOptions) -> R
         child = os.fork()
         if child == 0:
             _be_recorded(function, options, copy.path)
-        os.waitpid(child, os.WUNTRACED)
+        _, status = os.waitpid(child, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            raise EnvironmentFailure("recording-failed", "the function could not be started.", _last_words(printed))
         _run_tracer([*_tracer_options(options, copy), "--attach", str(child)], options.cwd)
         with suppress(ChildProcessError):  # the tracer may have seen it end
             os.waitpid(child, 0)
@@ -200,10 +215,11 @@ def _finished(options: RecordOptions, copy: PrivateCopy, name: str, printed: Seq
     trace = Trace.open(options.output)
     how, _, number = trace.meta.get("exit", b"unknown").decode("ascii", "replace").partition(" ")
     if (how, number) != ("exited", "0"):
-        raise _workload_failure(name, _ending(how, number), _last_words(printed), copy.is_full())
+        said = _last_words(printed) + "".join(f"\nThe tracer notes: {note}." for note in trace.notes())
+        raise _workload_failure(name, _ending(how, number), said, copy.is_full())
     if not options.namespaces:  # what was recorded in the copy stands for the user's folder
-        trace = add_meta(options.output, "dir", os.fsencode(options.folder))
-    return Recording(trace, unexplained(trace, copy.path))
+        trace = add_meta(options.output, {"dir": os.fsencode(options.folder), "copy": os.fsencode(copy.path)})
+    return Recording(trace, unexplained(trace, copy.path), copy.left_out)
 
 
 def _workload_failure(name: str, ending: str, said: str, full: bool) -> EnvironmentFailure:

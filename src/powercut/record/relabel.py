@@ -22,15 +22,20 @@ from powercut.trace.layout import (
 from powercut.trace.reader import Trace
 
 
-def add_meta(path: Path, key: str, value: bytes) -> Trace:
-    """Set a word of a trace in its file; the trace as it is now."""
+def add_meta(path: Path, words: dict[str, bytes]) -> Trace:
+    """Set words of a trace in its file; the trace as it is now."""
     number = len(Trace.open(path).table(TableKind.META)) + 1
-    content = key.encode() + b"\0" + value
+    end = _end(path)
+    content = b""
+    entries: list[tuple[int, ...]] = []
+    for key, value in words.items():
+        word = key.encode() + b"\0" + value
+        entries.append((TableKind.META, number + len(entries), end + EXTENT_HEADER_SIZE + len(content), len(word), 0))
+        content += word.ljust(-(-len(word) // 8) * 8, b"\0")
     with open(path, "r+b") as file:
-        end = _end(path)
-        entry = np.array([(TableKind.META, number, end + EXTENT_HEADER_SIZE, len(content), 0)], ENTRY)
         file.seek(end)
-        file.write(_extent(ExtentKind.BLOBS, content) + _extent(ExtentKind.TABLE, entry.tobytes()))
+        file.write(_extent(ExtentKind.BLOBS, content))
+        file.write(_extent(ExtentKind.TABLE, np.array(entries, ENTRY).tobytes()))
     return Trace.open(path)
 
 

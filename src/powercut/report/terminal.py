@@ -55,9 +55,12 @@ class Terminal:
                 self._last_line = time.monotonic()
                 self._line(progress_line(event))
 
-    @staticmethod
-    def _line(text: str) -> None:
-        click.echo(f"powercut: {printable(text)}", err=True)
+    def _line(self, text: str) -> None:
+        line = f"powercut: {printable(text)}"
+        if self._status is not None:  # above the progress, not into it
+            self._status.console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        else:
+            click.echo(line, err=True)
 
 
 def progress_line(progress: Progress) -> str:

@@ -11,6 +11,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from itertools import combinations, groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from powercut.states.lattice import Lattice
 from powercut.states.state import Base, State
@@ -34,11 +38,12 @@ def only_guaranteed(timeline: Timeline, rng: random.Random) -> Iterator[State]:
 
 def prefixes(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """The program was killed between two calls and nothing was lost, new call stacks first."""
-    events = sorted(set(timeline.event.tolist()) | {index for index, _ in timeline.outputs})
-    stacks = timeline.trace.events["stack"]
-    new, known = _split_by_novelty(events, lambda e: int(stacks[e]))
-    for event in [*new, *known]:
-        yield State(2 * event, Base.ISSUED, frozenset())
+    outputs = np.array([index for index, _ in timeline.outputs], np.int64)
+    events = np.union1d(timeline.event, outputs)
+    new = _are_new(timeline.trace.events["stack"][events])
+    for some in (events[new], events[~new]):
+        for event in some:
+            yield State(2 * int(event), Base.ISSUED, frozenset())
     yield State(timeline.end, Base.ISSUED, frozenset())
 
 
@@ -57,11 +62,11 @@ def one_early(timeline: Timeline, rng: random.Random) -> Iterator[State]:
 def torn(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """One call survived in part: its first pieces, or its last."""
     for point in timeline.points:
-        for _, group in groupby(timeline.pending(point), key=lambda u: timeline.updates.event[u]):
-            pieces = list(group)
+        for pieces in _calls(timeline, point):
             for cut in range(1, len(pieces)):
                 yield timeline.without(pieces[cut:], point)
                 yield timeline.without(pieces[:cut], point)
+        for pieces in _calls(timeline, point):
             for cut in range(1, len(pieces)):
                 yield timeline.with_only(pieces[:cut], point)
 
@@ -125,6 +130,12 @@ def count_states(timeline: Timeline) -> int | None:
     return None if None in counts else sum(count for count in counts if count is not None)
 
 
+def _calls(timeline: Timeline, point: int) -> Iterator[list[int]]:
+    """The pending updates of a point, call by call."""
+    for _, group in groupby(timeline.pending(point), key=lambda u: timeline.updates.event[u]):
+        yield list(group)
+
+
 def _large_points(timeline: Timeline) -> list[int]:
     return [point for point in timeline.points if not _is_small(timeline, point)]
 
@@ -147,23 +158,21 @@ def _count(timeline: Timeline, point: int) -> int | None:
     return known[point]
 
 
-def _split_by_novelty(items: list[int], key: Callable[[int], int]) -> tuple[list[int], list[int]]:
-    """Items whose key has been seen rarely, and the rest; both in order."""
-    seen: dict[int, int] = {}
-    new: list[int] = []
-    known: list[int] = []
-    for item in items:
-        times = seen[key(item)] = seen.get(key(item), 0) + 1
-        (new if times <= FIRST_OCCURRENCES else known).append(item)
-    return new, known
+def _are_new(stacks: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which items come from a call stack that few before them came from."""
+    order = np.argsort(stacks, kind="stable")
+    ordered = stacks[order]
+    starts = np.searchsorted(ordered, ordered)  # where the run of each item's stack begins
+    new = np.empty(len(stacks), np.bool_)
+    new[order] = np.arange(len(stacks)) - starts < FIRST_OCCURRENCES
+    return new
 
 
 def _pending_by_novelty(timeline: Timeline) -> Iterator[tuple[int, int]]:
     """(point, update) for every pending update of every point, new call stacks first."""
-    stacks = timeline.trace.events["stack"]
-    new = set(_split_by_novelty(list(range(len(timeline.updates))), lambda u: int(stacks[timeline.event[u]]))[0])
+    new = _are_new(timeline.trace.events["stack"][timeline.event])
     for novel in (True, False):
         for point in timeline.points:
             for update in timeline.pending(point):
-                if (update in new) is novel:
+                if bool(new[update]) is novel:
                     yield point, update

@@ -119,20 +119,19 @@ class Timeline:
         return self.updates.needs_of(update)
 
     @cached_property
-    def _needed_by(self) -> tuple[Numbers, npt.NDArray[np.int32]]:
+    def _needed_by(self) -> tuple[array[int], array[int]]:
         firsts = np.frombuffer(self.updates.first_need, np.int64)
         counts = firsts[1:] - firsts[:-1]
         users = np.repeat(np.arange(len(self.updates), dtype=np.int32), counts)
         needs = np.frombuffer(self.updates.needs, np.int32) if len(self.updates.needs) else np.empty(0, np.int32)
         order = np.argsort(needs, kind="stable")
         starts = np.searchsorted(needs[order], np.arange(len(self.updates) + 1))
-        return starts, users[order]
+        return array("q", starts.astype(np.int64).tobytes()), array("i", users[order].tobytes())
 
-    def needed_by(self, update: int) -> list[int]:
+    def needed_by(self, update: int) -> Sequence[int]:
         """What cannot persist without an update (direct)."""
         starts, users = self._needed_by
-        found: list[int] = users[starts[update] : starts[update + 1]].tolist()
-        return found
+        return users[starts[update] : starts[update + 1]]
 
     def down(self, updates: Iterable[int], point: int) -> set[int]:
         """Updates that must survive with some, themselves included, leaving out what is guaranteed."""
@@ -288,7 +287,7 @@ class Timeline:
 
     def describe_call(self, event: int) -> str:
         """What a call did, in words: a write as a whole, everything else by its first update."""
-        update = int(np.searchsorted(self.event, event))
+        update = bisect_left(self.updates.event, event)
         record = self.trace.events[event]
         if int(record["kind"]) == Kind.WRITE:
             name = self.index.path_of(self.updates.obj[update], at=update).decode("utf-8", "replace")
@@ -297,8 +296,7 @@ class Timeline:
 
     def updates_of(self, event: int) -> range:
         """The updates that an event issued."""
-        first, last = np.searchsorted(self.event, (event, event + 1))
-        return range(int(first), int(last))
+        return range(bisect_left(self.updates.event, event), bisect_left(self.updates.event, event + 1))
 
     def kind(self, update: int) -> UpdateKind:
         """What an update changes."""
