@@ -8,6 +8,7 @@
 #include "view.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,12 +96,25 @@ static void run_trial(const char *folder, char *error, size_t size) {
     }
 }
 
+/* A new folder for the trial, wherever one can be made: TMPDIR may name a place that is not there. */
+static bool make_folder(char *folder, size_t size) {
+    const char *bases[] = {getenv("TMPDIR"), "/tmp", "/dev/shm", "/var/tmp"};
+    for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
+        if (bases[i] == NULL || bases[i][0] == '\0') {
+            continue;
+        }
+        snprintf(folder, size, "%s/powercut-view-XXXXXX", bases[i]);
+        if (mkdtemp(folder) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 PyObject *engine_can_enter_view(PyObject *self, PyObject *args) {
     char folder[ERROR_SIZE];
     char error[ERROR_SIZE] = "";
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof(folder), "%s/powercut-view-XXXXXX", base && *base ? base : "/tmp");
-    if (mkdtemp(folder) == NULL) {
+    if (!make_folder(folder, sizeof(folder))) {
         snprintf(error, sizeof(error), "cannot make a folder for temporary files: %s", strerror(errno));
     } else {
         run_trial(folder, error, sizeof(error));

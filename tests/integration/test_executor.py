@@ -273,7 +273,8 @@ def test_a_worker_that_cannot_start_says_why(data: Path) -> None:
 
 
 def test_closing_ends_everything_at_once(data: Path, views: bool) -> None:
-    executor = LocalExecutor([timeline()], shell("sleep 4242", 60.0), data, 2, 60.0, ScratchPolicy(), views)
+    sleeper = f"sleep {4200 + os.getpid()}{int(views)}"  # told from those of tests that run at the same time
+    executor = LocalExecutor([timeline()], shell(sleeper, 60.0), data, 2, 60.0, ScratchPolicy(), views)
     executor.submit([Job(number, 0, state(number)) for number in range(4)])
     executor.results(0.3)
     place = executor._scratch.path
@@ -281,7 +282,7 @@ def test_closing_ends_everything_at_once(data: Path, views: bool) -> None:
     executor.close()
     assert time.monotonic() - start < 5
     assert not place.exists()
-    assert "sleep 4242" not in subprocess.run(["ps", "-eo", "args="], capture_output=True, text=True).stdout
+    assert sleeper not in subprocess.run(["ps", "-eo", "args="], capture_output=True, text=True).stdout
 
 
 def test_a_killed_engine_leaves_nothing_running(data: Path, tmp_path: Path) -> None:

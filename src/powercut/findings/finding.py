@@ -105,4 +105,4 @@ class Finding:
         places = "|".join(
             f"{loc.role}:{PurePath(loc.file or '?').name}:{loc.line}:{loc.function}" for loc in self.locations
         )
-        return hashlib.sha256(f"{self.kind.value}|{places}".encode()).hexdigest()[:8]
+        return hashlib.sha256(f"{self.kind.value}|{places}".encode("utf-8", "surrogateescape")).hexdigest()[:8]

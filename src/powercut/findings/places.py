@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from powercut.findings.finding import Location
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Channel, TableKind
@@ -16,6 +18,7 @@ class Places:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self._copy = trace.meta.get("copy", b"").decode("utf-8", "surrogateescape")
         self._resolver = StackResolver(
             lambda number: trace.entry(TableKind.STACK, number),
             lambda number: trace.entry(TableKind.MODULE, number),
@@ -25,7 +28,14 @@ class Places:
     def frames(self, event: int) -> tuple[Frame, ...]:
         """The call stack of an event, innermost first."""
         stack = int(self._trace.events["stack"][event])
-        return self._resolver.frames(stack) if stack else ()
+        frames = self._resolver.frames(stack) if stack else ()
+        return tuple(self._original(frame) for frame in frames) if self._copy else frames
+
+    def _original(self, frame: Frame) -> Frame:
+        """A program that ran in a copy at another path is still the user's own."""
+        if frame.file is None or not frame.file.startswith(f"{self._copy}/"):
+            return frame
+        return replace(frame, file=self._trace.folder + frame.file.removeprefix(self._copy))
 
     def location(self, event: int, role: str, what: str) -> Location:
         """The user's own line behind an event."""

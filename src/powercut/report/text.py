@@ -35,7 +35,7 @@ def summary(run: SavedRun, folder: Path) -> str:
     parts = [explain(finding) for finding in run.findings]
     states = run.states
     count = len(run.findings)
-    found = f"{count} finding{'s' if count != 1 else ''}" if count else "nothing found"
+    found = _counted(count, "finding") if count else "nothing found"
     of = f" of {states['total']}" if states.get("total") is not None else ""
     all_tested = "; every state was covered" if states.get("exhausted") else ""
     parts.append(
@@ -66,7 +66,7 @@ def explain(finding: Finding) -> str:
     if finding.fix is not None:
         mark = _VERIFIED[finding.fix.by] if finding.fix.verified else ""
         lines.extend(_wrap(f"fix: {finding.fix.text}{mark}", 2))
-    lines.append(f"  reachable on: {', '.join(finding.models)}; {finding.occurrences} failing states")
+    lines.append(f"  reachable on: {', '.join(finding.models)}; {_counted(finding.occurrences, 'failing state')}")
     lines.append(f"  replay: {finding.replay}")
     return "\n".join(lines)
 
@@ -94,6 +94,10 @@ def _location(location: Location) -> list[str]:
         lines.append(f"  {'':<14}    {printable(source)}")
     lines.append(f"  {'':<14}{printable(location.what)}")
     return lines
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 def _wrap(text: str, indent: int) -> list[str]:

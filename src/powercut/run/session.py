@@ -10,6 +10,7 @@ import shlex
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +34,7 @@ from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
 
+LAST_LINES = 20  # of what a check said
 Check = Callable[..., object]
 Workload = Sequence[str] | Callable[[], object]
 
@@ -46,6 +48,7 @@ class Session:
     tell: Subscriber
     check: Check | None = None  # a Python function instead of settings.check
     notes: list[str] = field(default_factory=list)
+    views: bool | None = None  # whether programs see images at the folder's own path, once that is known
 
     def say(self, text: str, *, warning: bool = False) -> None:
         """Tell the user, and keep it with the run."""
@@ -65,8 +68,14 @@ class Session:
 
     def test(self, workload: Workload) -> tuple[SavedRun, Path]:
         """The main job: record, explore, judge, explain, save."""
+        if self.settings.check is not None and self.check is None:
+            check_command(self.settings.check, self.cwd)  # one that cannot run is refused before the program has run
         run_folder = new_run_folder(self.output)
-        trace = self.record(workload, run_folder / "trace")
+        try:
+            trace = self.record(workload, run_folder / "trace")
+        finally:
+            with suppress(OSError):
+                run_folder.rmdir()  # only if nothing was written
         return self.explore(trace, run_folder)
 
     def record(self, workload: Workload, output: Path) -> Trace:
@@ -84,6 +93,9 @@ class Session:
         recording = record_callable(workload, options) if callable(workload) else record_command(workload, options)
         for note in recording.trace.notes():
             self.say(note, warning=True)
+        if recording.left_out:
+            names = ", ".join(str(path.relative_to(self.folder)) for path in recording.left_out[:3])
+            self.say(f"fifos, sockets and devices are not copied for the program: {names}", warning=True)
         if recording.unexplained:
             self.say(
                 f"the recording does not explain what the program left in {', '.join(recording.unexplained[:3])}"
@@ -117,6 +129,8 @@ class Session:
             self.say(f"the trace {trace.name} was cut short; what it holds is explored", warning=True)
         timelines = [Timeline(trace, self._torn(row)) for row in file_systems(self.settings.fs)]
         first = timelines[0]
+        if not len(first.updates) and trace.truncated:
+            raise trace.broken("it was cut short before the program changed anything")
         if not len(first.updates):
             raise EnvironmentFailure(
                 "nothing-written",
@@ -135,16 +149,17 @@ class Session:
         return row.torn() if self.settings.tear else row
 
     def _namespaces(self) -> bool:
-        if not self.settings.namespaces:
-            return False
-        possible, why = _engine.can_enter_view()
-        if not possible:
-            self.say(
-                f"private mount namespaces are not available ({why}): programs see a copy of the data folder at "
-                "another path, and paths in their arguments are substituted",
-                warning=True,
-            )
-        return possible
+        """Whether programs see images at the folder's own path; if not, that is said, once."""
+        if self.views is None:
+            possible, why = _engine.can_enter_view() if self.settings.namespaces else (False, "--no-namespaces")
+            if not possible:
+                self.say(
+                    f"private mount namespaces are not available ({why}): programs see a copy of the data folder at "
+                    "another path, and paths in their arguments are substituted",
+                    warning=True,
+                )
+            self.views = possible
+        return self.views
 
     def _executor(self, timelines: Sequence[Timeline]) -> tuple[Executor, Callable[[Timeline, int], Hashable]]:
         if self.check is None and self.settings.check is None:
@@ -180,7 +195,8 @@ class Session:
         if verdict.passed:
             return
         how = {"crash": f"died of signal {verdict.code}", "hang": f"did not end in {self.settings.timeout:g} s"}
-        said = f" It said:\n{verdict.output.strip()}" if verdict.output.strip() else ""
+        words = "\n".join(verdict.output.strip().splitlines()[-LAST_LINES:])
+        said = f" It said:\n{words}" if words else ""
         raise EnvironmentFailure(
             "check-fails-on-final-state",
             f"the check {how.get(verdict.outcome.value, f'failed (status {verdict.code})')} on the folder as the "
@@ -194,7 +210,8 @@ class Session:
             version=version("powercut"),
             command=trace.command,
             folder=trace.folder,
-            check=check_command(self.settings.check, self.cwd) if self.settings.check else None,
+            check=check_command(self.settings.check, self.cwd) if self.settings.check and not self.check else None,
+            function=getattr(self.check, "__qualname__", repr(self.check)) if self.check else None,
             timeout=self.settings.timeout,
             findings=exploration.findings,
             states={
@@ -239,7 +256,12 @@ def check_command(text: str, cwd: Path) -> list[str]:
 
 def _is_file_here(word: str, cwd: Path) -> bool:
     """Relative paths in the check mean files where powercut was started, not in the crashed folder."""
-    return not word.startswith(("-", "/")) and (cwd / word).is_file()
+    if word.startswith(("-", "/")):
+        return False
+    try:
+        return (cwd / word).is_file()
+    except OSError:  # a script in an argument is too long for a name
+        return False
 
 
 def _printed(timeline: Timeline, point: int) -> int:
