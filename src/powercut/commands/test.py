@@ -34,11 +34,9 @@ def command(workload: tuple[str, ...], json_file: str | None, **options: Any) ->
     """
     from powercut.commands.outcome import report_run
     from powercut.report.terminal import Terminal
-    from powercut.run.session import Session, check_command
+    from powercut.run.session import Session
 
     settings, cwd = settings_from(options)
-    if settings.check is not None:
-        check_command(settings.check, cwd)  # one that cannot run is refused before the program has run
     with Terminal() as terminal:
         run, folder = Session(settings, cwd, terminal.tell).test(workload)
     return report_run(run, folder, json_file)

@@ -26,11 +26,6 @@ def document(run: SavedRun) -> dict[str, Any]:
     }
 
 
-def encode(run: SavedRun) -> bytes:
-    """The document as bytes."""
-    return msgspec.json.format(msgspec.json.encode(document(run)), indent=2) + b"\n"
-
-
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "id": finding.id,

@@ -10,12 +10,7 @@ from __future__ import annotations
 from array import array
 from enum import IntEnum
 
-import numpy as np
-import numpy.typing as npt
-
 from powercut.states.state import NEVER
-
-Column = npt.NDArray[np.int64]
 
 
 class UpdateKind(IntEnum):
@@ -29,9 +24,6 @@ class UpdateKind(IntEnum):
     ENTRY = 5  # names change: `start` is the first of `length` effects, which happen together
     MODE = 6  # permission bits become `start`
     XATTR = 7  # attribute `start` (a name number) becomes blob `data` of `length` bytes, or goes (data -1)
-
-
-METADATA = frozenset({UpdateKind.CUT, UpdateKind.ZERO, UpdateKind.ENTRY, UpdateKind.MODE, UpdateKind.XATTR})
 
 
 class Updates:
