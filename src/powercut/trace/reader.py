@@ -26,6 +26,7 @@ from powercut.trace.layout import (
     HEADER_SIZE,
     TRACE_MAGIC,
     TRACE_VERSION,
+    Channel,
     ExtentKind,
     Kind,
     Record,
@@ -183,6 +184,9 @@ class Trace:
             return
         if max(int(events["path"].max()), int(events["path2"].max())) > strings or int(events["stack"].max()) > stacks:
             raise self.broken("an event refers to an entry that is not there")
+        outputs = events[events["kind"] == Kind.OUTPUT]
+        if not np.isin(outputs["extra"], list(Channel)).all():
+            raise self.broken("an output went where no output goes")
         of_files = events[np.isin(events["kind"], _AT_OFFSETS)]
         far = (of_files["offset"] > _LARGEST_FILE) | (of_files["length"] > _LARGEST_FILE)
         if (
