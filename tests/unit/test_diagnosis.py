@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
+from powercut.errors import EnvironmentFailure
+from powercut.model.filesystem import FILE_SYSTEMS
+from powercut.oracle.verdict import Outcome, Verdict
+from powercut.run.exploration import Budget, Exploration
+from powercut.run.inline import InlineExecutor
+from powercut.states.state import State
+from powercut.states.timeline import Timeline
+from tests.models.random_runs import to_trace
 from tests.unit.explore_ops import explore
 
 REPLACE = [("create", "b"), ("write", "b", 0, b"new", ""), ("rename", "b", "a")]
@@ -102,3 +112,18 @@ def test_a_small_run_is_covered_wholly() -> None:
     _, counts = explore(REPLACE, lambda files, acked: True, "ext4-ordered")
     assert counts.exhausted
     assert counts.total == counts.tested + counts.equal
+
+
+def test_an_image_that_cannot_be_built_ends_the_search_without_a_traceback() -> None:
+    class Unbuildable:
+        def judge(self, timeline: Timeline, state: State, owed: int | None = None) -> Verdict:
+            return Verdict(
+                Outcome.ERROR, 0, "cannot build the image\nTraceback (most recent call last):\nOSError: gone"
+            )
+
+    timelines = [Timeline(to_trace(REPLACE), FILE_SYSTEMS["xfs"])]
+    executor = InlineExecutor(timelines, Unbuildable())
+    search = Exploration(timelines, executor, lambda timeline, point: 0, Budget(), 0, lambda event: None)
+    with pytest.raises(EnvironmentFailure) as caught:
+        search.run()
+    assert caught.value.message == "the check could not be run: cannot build the image: OSError: gone."

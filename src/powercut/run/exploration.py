@@ -141,7 +141,10 @@ class Exploration:
             key, counts = self._running.pop(result.id)
             verdict = self._verdicts[key] = result.verdict
             if verdict.outcome is Outcome.ERROR:
-                raise EnvironmentFailure("check-cannot-run", f"the check could not be run: {verdict.output.strip()}.")
+                # Of a traceback, which an unbuildable image leaves, a user is shown what happened and not where.
+                said = verdict.output.strip().splitlines() or ["it gave no reason"]
+                reason = said[0] if len(said) == 1 else f"{said[0]}: {said[-1]}"
+                raise EnvironmentFailure("check-cannot-run", f"the check could not be run: {reason}.")
             self.counts.tested += counts
             self.counts.failed += counts and not verdict.passed
             for number, state in self._waiting.pop(key, ()):
