@@ -126,7 +126,50 @@ enum pc_event_kind {
     PC_EXIT = 52, /* extra: wait status, when the whole process ended */
     PC_NOTE = 53, /* data, length: text for the user (refused io_uring, call not followed, ...);
                      extra: how often, where it is known */
+
+    /* Memory. In the file, memory events stand only as runs; readers put the records of a run in the place of
+       the PC_MEMORY event, as events of the kinds that follow it here. */
+    PC_MEMORY = 60, /* pid, tid: of the first record; data, length: array of struct pc_memory */
+    PC_STORE = 61,  /* inode, offset, length (1 to 8, inside one aligned word), data: the bytes.
+                       PC_FLAG_NONTEMPORAL, PC_FLAG_LOCKED, PC_FLAG_KERNEL, PC_FLAG_REST */
+    PC_FLUSH =
+        62, /* inode, offset of the line, length: 64, extra: PC_FLUSH_*: a cache line is written back */
+    PC_FENCE =
+        63, /* extra: PC_FENCE_*: the thread's flushes and non-temporal stores before it are complete */
+    PC_UNMAP = 64, /* inode, offset, length: a traced mapping, or a part of one, is gone */
 };
+
+/* One memory event, 24 bytes. Records of a process stand in the order in which they took effect: the memory
+ * tracer runs one thread at a time. */
+struct pc_memory {
+    uint64_t value;  /* STORE: the bytes, first one lowest. THREAD: tid. FILE: inode */
+    uint64_t offset; /* STORE, FLUSH, UNMAP: in the file; FLUSH: of the line. UNMAP: value is the length */
+    uint32_t stack;  /* PC_TABLE_STACK id, 0: none */
+    uint16_t
+        file; /* number of the mapped file, given by a FILE record of the same process before its first use */
+    uint8_t kind; /* enum pc_memory_kind */
+    uint8_t size; /* STORE: 1 to 8. FLUSH: PC_FLUSH_*. FENCE: PC_FENCE_* */
+};
+
+/* A store of more than one word is one record for each aligned 8-byte word it touches, lowest address first.
+ */
+enum pc_memory_kind {
+    PC_MEMORY_THREAD = 1, /* the records that follow are of thread `value`; first in every run */
+    PC_MEMORY_FILE = 2,   /* `file` stands for inode `value` from here on; repeated after fork and exec */
+    PC_MEMORY_STORE = 3,
+    PC_MEMORY_STORE_NONTEMPORAL = 4,
+    PC_MEMORY_STORE_LOCKED =
+        5, /* a locked read-modify-write that took effect; its PC_FENCE_LOCKED stands before it */
+    PC_MEMORY_STORE_KERNEL = 6, /* by a system call into the mapping */
+    PC_MEMORY_FLUSH = 7,
+    PC_MEMORY_FENCE = 8,
+    PC_MEMORY_UNMAP = 9,
+    PC_MEMORY_REST =
+        128, /* added to a STORE kind: a further word of the store before it, by one instruction */
+};
+
+enum pc_flush { PC_FLUSH_CLFLUSH = 1, PC_FLUSH_CLFLUSHOPT = 2, PC_FLUSH_CLWB = 3 };
+enum pc_fence { PC_FENCE_SFENCE = 1, PC_FENCE_MFENCE = 2, PC_FENCE_LOCKED = 3 };
 
 enum pc_event_flag {
     PC_FLAG_SYNC = 1,
@@ -140,6 +183,10 @@ enum pc_event_flag {
     PC_FLAG_IMPORT = 256,
     PC_FLAG_EXPORT = 512,
     PC_FLAG_READONLY = 1024, /* PC_FSYNC, PC_FDATASYNC: through a descriptor that cannot write */
+    PC_FLAG_NONTEMPORAL = 2048,
+    PC_FLAG_LOCKED = 4096,
+    PC_FLAG_KERNEL = 8192,
+    PC_FLAG_REST = 16384, /* PC_STORE: a further word of the instruction before it */
 };
 
 enum pc_channel { PC_CHANNEL_STDOUT = 1, PC_CHANNEL_STDERR = 2, PC_CHANNEL_SOCKET = 3 };
@@ -184,6 +231,7 @@ _Static_assert(sizeof(struct pc_file_header) == 64, "file header");
 _Static_assert(sizeof(struct pc_extent_header) == 64, "extent header");
 _Static_assert(sizeof(struct pc_event) == 64, "event");
 _Static_assert(sizeof(struct pc_entry) == 32, "entry");
+_Static_assert(sizeof(struct pc_memory) == 24, "memory");
 _Static_assert(sizeof(struct pc_frame) == 16, "frame");
 _Static_assert(sizeof(struct pc_pycode) == 24, "pycode");
 

@@ -20,14 +20,18 @@ ENUMS: dict[str, type[IntEnum | IntFlag]] = {
     "pc_event_kind": layout.Kind,
     "pc_event_flag": layout.Flag,
     "pc_channel": layout.Channel,
+    "pc_memory_kind": layout.MemoryKind,
+    "pc_flush": layout.Flush,
+    "pc_fence": layout.Fence,
     "pc_table_kind": layout.TableKind,
 }
-PREFIXES = ("PC_EXTENT_", "PC_FLAG_", "PC_CHANNEL_", "PC_TABLE_", "PC_")
+PREFIXES = ("PC_EXTENT_", "PC_FLAG_", "PC_CHANNEL_", "PC_TABLE_", "PC_MEMORY_", "PC_FLUSH_", "PC_FENCE_", "PC_")
 STRUCTS = {
     "pc_event": layout.EVENT,
     "pc_entry": layout.ENTRY,
     "pc_extent_header": layout.EXTENT_HEADER,
     "pc_frame": layout.FRAME,
+    "pc_memory": layout.MEMORY,
 }
 OTHER_NAMES = {"reserved": "rest"}  # what Python calls a field of the header
 

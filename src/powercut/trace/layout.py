@@ -59,6 +59,11 @@ class Kind(IntEnum):
     FORK = 51
     EXIT = 52
     NOTE = 53
+    MEMORY = 60
+    STORE = 61
+    FLUSH = 62
+    FENCE = 63
+    UNMAP = 64
 
 
 class Flag(IntFlag):
@@ -75,6 +80,10 @@ class Flag(IntFlag):
     IMPORT = 256
     EXPORT = 512
     READONLY = 1024
+    NONTEMPORAL = 2048
+    LOCKED = 4096
+    KERNEL = 8192
+    REST = 16384
 
 
 class Channel(IntEnum):
@@ -83,6 +92,37 @@ class Channel(IntEnum):
     STDOUT = 1
     STDERR = 2
     SOCKET = 3
+
+
+class MemoryKind(IntEnum):
+    """What a memory record is."""
+
+    THREAD = 1
+    FILE = 2
+    STORE = 3
+    STORE_NONTEMPORAL = 4
+    STORE_LOCKED = 5
+    STORE_KERNEL = 6
+    FLUSH = 7
+    FENCE = 8
+    UNMAP = 9
+    REST = 128
+
+
+class Flush(IntEnum):
+    """Which instruction wrote a cache line back."""
+
+    CLFLUSH = 1
+    CLFLUSHOPT = 2
+    CLWB = 3
+
+
+class Fence(IntEnum):
+    """What made a thread's flushes complete."""
+
+    SFENCE = 1
+    MFENCE = 2
+    LOCKED = 3
 
 
 class TableKind(IntEnum):
@@ -118,3 +158,6 @@ KIND, FLAGS, PID, TID, STACK, INODE, OFFSET, LENGTH, DATA, EXTRA, PATH, PATH2 = 
 ENTRY = np.dtype([("kind", "<u4"), ("id", "<u4"), ("data", "<u8"), ("length", "<u8"), ("extra", "<u8")])
 EXTENT_HEADER = np.dtype([("magic", "<u4"), ("kind", "<u4"), ("capacity", "<u8"), ("used", "<u8"), ("rest", "V40")])
 FRAME = np.dtype([("kind", "<u4"), ("ref", "<u4"), ("addr", "<u8")])
+MEMORY = np.dtype(
+    [("value", "<u8"), ("offset", "<u8"), ("stack", "<u4"), ("file", "<u2"), ("kind", "<u1"), ("size", "<u1")]
+)
