@@ -7,6 +7,8 @@ onto a dictionary of files. Nothing here comes from powercut but the rows themse
   ("write", path, offset, bytes, "" | "sync" | "dsync") ("truncate", path, size) ("falloc", path, offset, length)
   ("punch", path, offset, length) ("chmod", path, mode)
   ("fsync", path) ("fdatasync", path) ("sync",) ("print", text)
+  ("store", path, offset, bytes, thread, "" | "nt") ("flush", path, offset, thread, "clflush" | "clwb")
+  ("fence", thread) ("msync", path, offset, length): see memory_twin.py
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from powercut.model.filesystem import Exposed, FileSystem
+from tests.models import memory_twin
 
 
 @dataclass
@@ -32,6 +35,7 @@ class U:
     meta: bool = False
     replaces: bool = False
     pieces: frozenset = frozenset()
+    stored: bool = False
 
 
 class World:
@@ -118,13 +122,23 @@ def updates_of(ops, row: FileSystem, world: World):
             add(i, "zero", world.obj(op[1]), at=op[2], data=bytes(op[3]), meta=True)
         elif what == "chmod":
             add(i, "mode", world.obj(op[1]), at=op[2], meta=True)
+        elif what == "store":
+            obj = world.obj(op[1])
+            syncs.append((i, "mapped", obj))
+            data = op[3][: max(0, world.size[obj] - op[2])]
+            if data:
+                cells = frozenset([op[2] // min(row.piece, 4096)])
+                add(i, "data", obj, at=op[2], data=data, size_before=world.size[obj], pieces=cells, stored=True)
+                syncs.append((i, "store", obj))
+        elif what in ("flush", "msync"):
+            syncs.append((i, what, world.obj(op[1])))
         elif what in ("fsync", "fdatasync"):
             syncs.append((i, what, world.obj(op[1])))
-        elif what == "sync":
+        elif what in ("sync", "fence"):
             syncs.append((i, what, None))
     if row.data_in_journal:
         for u in out:
-            if u.kind in ("data", "size"):
+            if u.kind in ("data", "size") and not u.stored:
                 u.meta = True
     return out, syncs
 
@@ -139,22 +153,25 @@ def pieces(at, data, piece):
         at = edge
 
 
-def allowed(s: set[int], us: list[U], row: FileSystem) -> bool:
+def allowed(s: set[int], us: list[U], row: FileSystem, persistent: set[int]) -> bool:
     """Whether a set of surviving updates breaks no rule of order."""
     for b in us:
         if b.n not in s:
             continue
         for a in us[: b.n]:
-            if a.n not in s and must_precede(a, b, us, row):
+            if a.n not in s and must_precede(a, b, us, row, persistent):
                 return False
     return True
 
 
-def must_precede(a: U, b: U, us: list[U], row: FileSystem) -> bool:
+def must_precede(a: U, b: U, us: list[U], row: FileSystem, persistent: set[int]) -> bool:
     """Whether a rule says: b never persists without the earlier a."""
     same = a.obj == b.obj
-    if a.kind == b.kind == "data" and same and a.pieces & b.pieces:
-        return True
+    if a.kind == b.kind == "data" and same:
+        if a.obj in persistent:
+            return memory_twin.share_a_line(a, b)
+        if a.pieces & b.pieces:
+            return True
     if a.kind == b.kind == "entry" and {e[:2] for e in a.effects} & {e[:2] for e in b.effects}:
         return True
     if a.kind == b.kind == "mode" and same:
@@ -170,6 +187,8 @@ def must_precede(a: U, b: U, us: list[U], row: FileSystem) -> bool:
         return a.op == b.op
     if row.truncate_before_data and a.kind in ("cut", "zero") and b.kind in ("data", "size") and same:
         return True
+    if a.stored and a.obj in persistent:
+        return False  # a rename flushes no caches
     return row.replace_flushes_data and b.replaces and same and a.kind in ("data", "size", "cut", "zero")
 
 
@@ -177,7 +196,7 @@ def guaranteed(us: list[U], syncs, row: FileSystem, until: int, folders: set[int
     """What the syncs that returned before operation `until` promise directly (not what those updates need)."""
     sure: set[int] = set()
     for i, what, obj in syncs:
-        if i >= until:
+        if i >= until or what in memory_twin.OPERATIONS:
             continue
         past = [u for u in us if u.op <= i]
         if obj in folders:
@@ -256,12 +275,14 @@ def all_images(ops, row: FileSystem, until: int):
     us, syncs = updates_of(ops, row, world)
     files, folders = set(world.size), world.folders
     issued = [u for u in us if u.op <= until]
+    persistent = {obj for _, what, obj in syncs if what == "mapped"} if row.memory.persistent else set()
     sure = guaranteed(us, syncs, row, until, folders)
+    sure |= memory_twin.guaranteed(ops, us, syncs, row, until, persistent, named)
     free = [u.n for u in issued if u.n not in sure]
     images = set()
     for r in range(len(free) + 1):
         for chosen in combinations(free, r):
             s = sure | set(chosen)
-            if allowed(s, issued, row):
+            if allowed(s, issued, row, persistent):
                 images.add(image(s, issued, row, files, folders))
     return images

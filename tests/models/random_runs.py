@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from powercut.trace.layout import Flag, Kind
+from powercut.trace.layout import Fence, Flag, Flush, Kind
 from powercut.trace.reader import Trace
 from powercut.trace.writer import TraceWriter
 from tests.models.brute_force import World
@@ -14,14 +14,22 @@ KINDS = [
     *("create", "create", "mkdir", "link", "unlink", "rename", "rename", "write", "write", "write", "write"),
     *("truncate", "falloc", "punch", "chmod", "fsync", "fsync", "fsyncdir", "fdatasync", "sync"),
 ]
+MEMORY_KINDS = [
+    *("create", "create", "rename", "write", "truncate", "size", "size", "fsync", "fdatasync", "sync"),
+    *("store",) * 8,
+    *("flush",) * 5,
+    *("fence",) * 4,
+    *("msync",) * 3,
+]
 CHUNKS = [(0, 1), (0, 3), (2, 4), (4094, 4), (4096, 2), (0, 4096), (4000, 5000)]
 
 
 class RunMaker:
     """Makes random operations that are valid one after the other."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, kinds: list[str] | None = None) -> None:
         self.random = random.Random(seed)
+        self.kinds = kinds or KINDS
         self.world = World()
         self.ops: list[tuple] = []
 
@@ -56,7 +64,7 @@ class RunMaker:
     def _pick(self) -> tuple | None:
         rnd, files = self.random, self._files()
         paths = dict(self._paths())
-        kind = rnd.choice(KINDS)
+        kind = rnd.choice(self.kinds)
         new = self._new_path()
         if kind in ("create", "mkdir"):
             if new in paths or (kind == "mkdir" and len(self.world.folders) > 2):
@@ -67,9 +75,13 @@ class RunMaker:
         if kind == "fsyncdir":
             folders = [p for p, o in paths.items() if o in self.world.folders]
             return (rnd.choice(["fsync", "fdatasync"]), rnd.choice(["", *folders]))
+        if kind == "fence":
+            return ("fence", rnd.choice([1, 2]))
         if not files:
             return None
         path = rnd.choice(files)
+        if kind in ("store", "flush", "msync", "size"):
+            return self._pick_memory(kind, path)
         if kind == "link":
             return ("link", path, new) if new not in paths else None
         if kind == "unlink":
@@ -92,6 +104,18 @@ class RunMaker:
         if kind == "chmod":
             return ("chmod", path, rnd.choice([0o600, 0o640]))
         return (kind, path)
+
+    def _pick_memory(self, kind: str, path: str) -> tuple | None:
+        rnd, thread = self.random, self.random.choice([1, 1, 1, 2])
+        if kind == "size":
+            return ("truncate", path, rnd.choice([100, 4100, 8192]))
+        if kind == "flush":
+            return ("flush", path, rnd.choice([0, 0, 64, 4096]), thread, rnd.choice(["clwb", "clwb", "clflush"]))
+        if kind == "msync":
+            return ("msync", path, rnd.choice([0, 4096]), rnd.choice([1, 4096, 8192]))
+        at, size = rnd.choice([(0, 8), (0, 4), (8, 8), (60, 4), (64, 8), (98, 4), (4096, 8), (512, 8)])
+        data = bytes(rnd.choice(b"ABCDEF") for _ in range(size))
+        return ("store", path, at, data, thread, rnd.choice(["", "", "", "nt"]))
 
     def _apply(self, op: tuple) -> None:
         world = self.world
@@ -129,7 +153,7 @@ def to_trace(ops: list[tuple]) -> Trace:
 
 def _event(writer: TraceWriter, world: World, op: tuple) -> None:
     what = op[0]
-    path = op[1].encode() if len(op) > 1 and what != "print" else None
+    path = op[1].encode() if len(op) > 1 and what not in ("print", "fence") else None
     if what in ("create", "mkdir"):
         kind, mode = (Kind.CREATE, 0o100644) if what == "create" else (Kind.MKDIR, 0o40755)
         writer.event(kind, inode=100 + world.next, path=path, extra=mode)
@@ -138,6 +162,8 @@ def _event(writer: TraceWriter, world: World, op: tuple) -> None:
         return
     elif what == "sync":
         writer.event(Kind.SYNC)
+    elif what == "fence":
+        writer.event(Kind.FENCE, tid=op[1], extra=Fence.SFENCE)
     else:
         inode = 100 + world.obj(op[1])
         if what == "link":
@@ -157,6 +183,14 @@ def _event(writer: TraceWriter, world: World, op: tuple) -> None:
             writer.event(Kind.FALLOCATE, inode=inode, offset=op[2], length=op[3], extra=3)
         elif what == "chmod":
             writer.event(Kind.SETATTR, inode=inode, extra=op[2])
+        elif what == "store":
+            flag = Flag.NONTEMPORAL if op[5] else 0
+            writer.event(Kind.STORE, inode=inode, offset=op[2], data=op[3], tid=op[4], flags=flag)
+        elif what == "flush":
+            how = {"clflush": Flush.CLFLUSH, "clwb": Flush.CLWB}[op[4]]
+            writer.event(Kind.FLUSH, inode=inode, offset=op[2], length=64, tid=op[3], extra=how)
+        elif what == "msync":
+            writer.event(Kind.MSYNC, inode=inode, offset=op[2], length=op[3], extra=4)
         else:
             writer.event(Kind.FSYNC if what == "fsync" else Kind.FDATASYNC, inode=inode)
     _follow(world, op)

@@ -125,7 +125,7 @@ class StateImage:
     def block(self, file: int, number: int) -> bytes:
         """One whole block, as if the file went on behind its end."""
         data = self._index.of_block(file, number)
-        if file in self._index.cuts or self._timeline.row.piece < BLOCK:
+        if file in self._index.cuts or file in self._timeline.in_lines or self._timeline.row.piece < BLOCK:
             return self._replay(file, number)
         # The writes of one block persist in order: those that survived are the first ones.
         survived = bisect_left(data, True, key=lambda update: not self.survives(update))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from powercut.errors import UsageError
+from powercut.model.memory import AUTO, Memory
 
 BLOCK = 4096  # what the page cache writes back in one piece
 SECTOR = 512  # what a disk writes in one piece
@@ -44,6 +45,7 @@ class FileSystem:
         allocation_in_journal: a size grown by fallocate is a journalled change.
         exposed: what shows where a size survived without its data.
         piece: bytes of file data that persist as one.
+        memory: what mapped memory promises (model/memory.py); for each file what fits it, if it is AUTO.
     """
 
     name: str
@@ -58,6 +60,7 @@ class FileSystem:
     allocation_in_journal: bool = True
     exposed: Exposed = Exposed.ZEROS
     piece: int = BLOCK
+    memory: Memory = AUTO
 
     def torn(self, piece: int = SECTOR) -> FileSystem:
         """The same file system on a disk that tears blocks into smaller pieces."""

@@ -12,9 +12,11 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
   R7  fsync guarantees the file's updates, a folder's names; with a committing journal all metadata issued so far;
       where syncs persist names, also the names of the file or folder and of the folders above it;
   R8  fdatasync guarantees data, sizes and truncates of the file (and what they need); of a folder it is fsync;
-  R9  an O_SYNC or O_DSYNC write ends with its own fsync or fdatasync; sync and syncfs guarantee all; msync is
-      fdatasync; sync_file_range guarantees nothing;
+  R9  an O_SYNC or O_DSYNC write ends with its own fsync or fdatasync; sync and syncfs guarantee all; msync is an
+      fdatasync that leaves out data outside its pages; sync_file_range guarantees nothing;
   R10 a guarantee of an update is a guarantee of all it needs.
+
+What the program stores through mappings follows `memory_rules.py`, in the same order of events.
 
 `tests/models/brute_force.py` states the same rules a second time, independently.
 """
@@ -22,12 +24,13 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
 from powercut.image.image import ObjectKind
 from powercut.model.filesystem import BLOCK, Exposed, FileSystem
+from powercut.states.memory_rules import Caches, media
 from powercut.states.state import NEVER
 from powercut.states.tree import ROOT, Thing, Tree
 from powercut.states.updates import UpdateKind, Updates
@@ -41,6 +44,7 @@ from powercut.trace.layout import (
     OFFSET,
     PATH,
     PATH2,
+    TID,
     Flag,
     Kind,
     Record,
@@ -55,6 +59,8 @@ _CREATES: dict[int, ObjectKind] = {
     Kind.MKNOD: ObjectKind.OTHER,
 }
 _SYNC, _DSYNC, _IMPORT = int(Flag.SYNC), int(Flag.DSYNC), int(Flag.IMPORT)  # plain numbers: this loop is hot
+_NONTEMPORAL = int(Flag.NONTEMPORAL)
+_NOT_SETTLED = (UpdateKind.DATA, UpdateKind.MODE, UpdateKind.XATTR)
 _KEY_SHIFT = 44  # a key of a piece of data: object number above, piece number below
 
 
@@ -66,11 +72,13 @@ class ExtraSync:
         before: index of the event in front of which it returns.
         obj: the file or folder that is synced.
         data_only: fdatasync instead of fsync.
+        update: not the whole file, only the cache line of this update: a flush and a fence. -1: the whole file.
     """
 
     before: int
     obj: int
     data_only: bool = False
+    update: int = -1
 
 
 class Rules:
@@ -97,6 +105,8 @@ class Rules:
         self._last_attribute: dict[tuple[int, int], int] = {}
         self._last_journal = -1
         self._all_synced = 0
+        self._media = media(trace, row.memory)
+        self._caches = Caches()
         self._of_object: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: content and attributes
         self._naming: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: names that stand for the object
         self._inside: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: names in the folder
@@ -122,7 +132,15 @@ class Rules:
             Kind.SYNC: lambda event: self.sync_all(),
             Kind.SYNCFS: lambda event: self.sync_all(),
             Kind.MMAP: self._mmap,
+            Kind.STORE: self._store,
+            Kind.FLUSH: self._flush,
+            Kind.FENCE: self._fence,
         }
+
+    @property
+    def in_lines(self) -> Set[int]:
+        """Files whose data persist by cache lines: persistent memory."""
+        return self._caches.objects
 
     def apply(self) -> Updates:
         """Run over the whole trace."""
@@ -130,7 +148,7 @@ class Rules:
         for record in self.trace.records(index):
             for sync in self._extra.get(index, ()):
                 self._now = 2 * index - 1
-                self.sync(sync.obj, data_only=sync.data_only)
+                self._add_sync(sync)
             handler = self._handlers.get(record[KIND])
             if handler is not None and index not in self._skip:
                 self._event, self._now = index, 2 * index + 1
@@ -141,6 +159,12 @@ class Rules:
                     self.notes.append(f"event {index} ({name}) names a path that the trace does not know; left out")
             index += 1
         return self.updates
+
+    def _add_sync(self, sync: ExtraSync) -> None:
+        if sync.update < 0:
+            self.sync(sync.obj, data_only=sync.data_only)
+        elif sync.update < len(self.updates):
+            self._guarantee((sync.update,))
 
     # Updates and their needs
 
@@ -180,16 +204,7 @@ class Rules:
 
     def _add_data(self, obj: int, start: int, length: int, blob: int, old_size: int) -> None:
         """Append one piece of data, and the size it grows the file to (R1, R3, R4, R5)."""
-        needs: list[int] = []
-        base = obj << _KEY_SHIFT
-        for unit in range(base + start // self._unit, base + (start + length - 1) // self._unit + 1):
-            last = self._last_data.get(unit)
-            if last is not None and last not in needs:
-                needs.append(last)
-            self._last_data[unit] = len(self.updates)
-        cut = self._last_cut.get(obj) if self.row.truncate_before_data else None
-        if cut is not None:
-            needs.append(cut)
+        needs = self._data_needs(obj, start, length)
         end = start + length
         fresh = max(start, old_size) if end > old_size else NEVER
         in_journal = self.row.data_in_journal
@@ -197,6 +212,23 @@ class Rules:
         self._of_object[obj].append(data)
         if end > old_size:
             self._grow(obj, end, [data] if self.row.exposed is Exposed.NOTHING else [], in_journal)
+
+    def _data_needs(self, obj: int, start: int, length: int) -> list[int]:
+        """What the next update, of this piece of data, needs (R1, R5, M1)."""
+        if self._caches.manages(obj):
+            needs = self._caches.follow(obj, start, length, len(self.updates))
+        else:
+            needs = []
+            base = obj << _KEY_SHIFT
+            for unit in range(base + start // self._unit, base + (start + length - 1) // self._unit + 1):
+                last = self._last_data.get(unit)
+                if last is not None and last not in needs:
+                    needs.append(last)
+                self._last_data[unit] = len(self.updates)
+        cut = self._last_cut.get(obj) if self.row.truncate_before_data else None
+        if cut is not None:
+            needs.append(cut)
+        return needs
 
     def _grow(self, obj: int, size: int, needs: list[int], journalled: bool) -> None:
         """Append a grown size (R1, R3, R5)."""
@@ -213,20 +245,31 @@ class Rules:
 
     # Guarantees
 
-    def sync(self, obj: int, *, data_only: bool = False) -> None:
-        """R7 and R8."""
+    def sync(self, obj: int, *, data_only: bool = False, within: tuple[int, int] | None = None) -> None:
+        """R7 and R8; R9 and M6 where only the data `within` a range counts."""
         data_only = data_only and obj not in self.tree.live  # the data of a folder are its names
-        kept = (UpdateKind.MODE, UpdateKind.XATTR) if data_only else ()
         waiting = self._of_object.pop(obj, [])
-        self._guarantee(u for u in waiting if self.updates.kind[u] not in kept)
-        if kept and (left := [u for u in waiting if self.updates.kind[u] in kept]):
+        left = [u for u in waiting if self._is_kept_back(u, data_only, within)]
+        self._guarantee(set(waiting).difference(left) if left else waiting)
+        if left:
             self._of_object[obj] = left
+        self._guarantee(self._caches.last_updates(obj, *(within or ())))
         if not data_only:
             self._guarantee(self._inside.pop(obj, ()))
             if self.row.sync_commits_journal and self._last_journal >= 0:
                 self._guarantee((self._last_journal,))
         if self.row.datasync_persists_names if data_only else self.row.sync_persists_names:
             self._guarantee_names(obj)
+
+    def _is_kept_back(self, update: int, data_only: bool, within: tuple[int, int] | None) -> bool:
+        """Whether a sync of its file passes an update over."""
+        kind = self.updates.kind[update]
+        if data_only and kind in (UpdateKind.MODE, UpdateKind.XATTR):
+            return True
+        if within is None or kind != UpdateKind.DATA:
+            return False
+        start = self.updates.start[update]
+        return start >= within[1] or start + self.updates.length[update] <= within[0]
 
     def sync_all(self) -> None:
         """R9: sync and syncfs."""
@@ -310,7 +353,7 @@ class Rules:
         self.tree.put(*new, obj)
 
     def _write(self, event: Record) -> None:
-        obj = self.tree.object_of(event[INODE])
+        obj = self._file(event)
         start, length, blob, flags = (event[key] for key in (OFFSET, LENGTH, DATA, FLAGS))
         if flags & _IMPORT:  # what came from outside is taken as durable
             self.tree.things[obj].base_data.append((start, length, blob))
@@ -367,10 +410,57 @@ class Rules:
 
     def _msync(self, event: Record) -> None:
         if event[EXTRA] & MS_SYNC:
-            self.sync(self.tree.object_of(event[INODE]), data_only=True)
+            low, high = event[OFFSET] // BLOCK, -(-(event[OFFSET] + event[LENGTH]) // BLOCK)
+            self.sync(self.tree.object_of(event[INODE]), data_only=True, within=(low * BLOCK, high * BLOCK))
 
     def _mmap(self, event: Record) -> None:
-        self.tree.things[self.tree.object_of(event[INODE])].mapped = True
+        if not self.trace.sees_memory:
+            self.tree.things[self.tree.object_of(event[INODE])].mapped = True
+
+    def _file(self, event: Record) -> int:
+        """The file an event is about, known to the caches if it is persistent memory."""
+        obj = self.tree.object_of(event[INODE])
+        medium = self._media.get(event[INODE])
+        if medium is not None and medium.persistent:
+            self._caches.manage(obj)
+        return obj
+
+    def _store(self, event: Record) -> None:
+        obj, start = self._file(event), event[OFFSET]
+        length = min(event[LENGTH], self.tree.size.get(obj, 0) - start)  # what lies behind the end is not in the file
+        if length <= 0:
+            return
+        persistent = self._caches.manages(obj)
+        if persistent:
+            self._settle(obj)
+        needs = self._data_needs(obj, start, length)
+        number = self._add(UpdateKind.DATA, obj, needs, False, start=start, length=length, data=event[DATA])
+        if not persistent:
+            self._of_object[obj].append(number)
+        elif event[FLAGS] & _NONTEMPORAL:
+            self._caches.bypass(number, event[TID])
+        elif self._media[event[INODE]].cache_survives:
+            self._guarantee((number,))
+
+    def _settle(self, obj: int) -> None:
+        """M7: what the page fault in front of a store makes durable."""
+        if obj not in self._of_object and obj not in self._naming:
+            return
+        now, self._now = self._now, 2 * self._event - 1
+        waiting = self._of_object.pop(obj, [])
+        content = [u for u in waiting if self.updates.kind[u] in _NOT_SETTLED]
+        if content:
+            self._of_object[obj] = content
+        self._guarantee(set(waiting).difference(content))
+        self._guarantee_names(obj)
+        self._now = now
+
+    def _flush(self, event: Record) -> None:
+        obj = self.tree.object_of(event[INODE])
+        self._guarantee(self._caches.flush(obj, event[OFFSET], event[TID], event[EXTRA]))
+
+    def _fence(self, event: Record) -> None:
+        self._guarantee(self._caches.fence(event[TID]))
 
     def _place(self, event: Record, field: int) -> tuple[int, bytes]:
         return self.tree.place(self.trace.string(event[field]))

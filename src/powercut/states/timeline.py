@@ -44,6 +44,7 @@ class Timeline:
         self.tree = rules.tree
         self.notes = rules.notes
         self.subjects = rules.subjects
+        self.in_lines = rules.in_lines  # files whose data persist by cache lines, not by blocks
         self.state_counts: dict[int, int | None] = {}  # point -> how many states it has, where that was asked
         self.counting_steps = 0
         self.end = 2 * len(trace.events)

@@ -32,10 +32,11 @@ from powercut.trace.layout import (
     Record,
     TableKind,
 )
+from powercut.trace.memory import BrokenRunError, expand
 
 _LARGEST_FILE = 1 << 50  # no file system of today holds more; beyond, numbers would collide
-_WITH_CONTENT = (Kind.WRITE, Kind.SNAP_DATA)
-_AT_OFFSETS = (*_WITH_CONTENT, Kind.SNAP_FILE, Kind.TRUNCATE, Kind.FALLOCATE)
+_WITH_CONTENT = (Kind.WRITE, Kind.SNAP_DATA, Kind.STORE)
+_AT_OFFSETS = (*_WITH_CONTENT, Kind.SNAP_FILE, Kind.TRUNCATE, Kind.FALLOCATE, Kind.FLUSH)
 _AT_ONCE = 4096  # events turned into tuples at a time
 Events = npt.NDArray[Any]
 
@@ -44,7 +45,8 @@ class Trace:
     """The ordered events of one run, and everything they refer to.
 
     Attributes:
-        events: all events, snapshot first, in the order in which their calls finished.
+        events: all events, snapshot first, in the order in which their calls finished; runs of memory records are
+            opened up.
         truncated: the file ends inside an extent: the tracer was killed or the disk was full.
     """
 
@@ -53,7 +55,11 @@ class Trace:
         self._buffer = buffer
         self._check_header()
         events, entries, cut_short = self._extents()
-        self.events: Events = np.concatenate(events) if len(events) != 1 else events[0]
+        written: Events = np.concatenate(events) if len(events) != 1 else events[0]
+        try:
+            self.events = expand(written, buffer)
+        except BrokenRunError as error:
+            raise self.broken(str(error)) from error
         self._tables = self._read_tables(entries)
         self._strings: list[bytes] | None = None
         self.meta = self._read_meta()
@@ -105,6 +111,11 @@ class Trace:
         """What the tracer had to say to the user."""
         events = self.events[self.of_kind(Kind.NOTE)]
         return [self.blob(int(e["data"]), int(e["length"])).decode("utf-8", "replace") for e in events]
+
+    @property
+    def sees_memory(self) -> bool:
+        """Whether stores into mapped files were recorded."""
+        return b"memory" in self.meta.get("tracer", b"")
 
     @property
     def command(self) -> list[str]:

@@ -1,0 +1,61 @@
+"""Every memory model, with stores and file calls in one run, gives exactly the images of its brute-force twin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from powercut.model.filesystem import FILE_SYSTEMS, FileSystem
+from powercut.model.memory import EADR, MEMORIES, PAGE_CACHE, PX86
+from powercut.states.lattice import Lattice
+from powercut.states.timeline import Timeline
+from tests.models.brute_force import all_images
+from tests.models.random_runs import MEMORY_KINDS, RunMaker, to_trace
+from tests.models.test_models import MOST_PENDING, SHARDS, engine_image
+
+RUNS = 10_000  # for each memory model
+ROWS = list(FILE_SYSTEMS.values())
+
+
+def compare(seed: int, row: FileSystem) -> int:
+    ops = RunMaker(seed, MEMORY_KINDS).make(4 + seed % 9)
+    if not any(op[0] == "store" for op in ops):
+        return 0
+    timeline = Timeline(to_trace(ops), row)
+    assert not timeline.notes
+    until = len(ops) - 1 if seed % 3 else seed % len(ops)
+    lattice = Lattice(timeline, 2 * (until + 1))
+    if len(lattice.pending) > MOST_PENDING:
+        return 0
+    states = list(lattice.states())
+    assert len(set(states)) == len(states) == lattice.count(1 << 20)
+    assert {engine_image(timeline, state) for state in states} == all_images(ops, row, until), (row, ops, until)
+    return 1
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("memory", ["px86", "eadr", "page-cache"])
+def test_model_equals_its_twin(memory: str, shard: int) -> None:
+    """The file-system rows take turns, and every eighth run is on a disk that tears blocks."""
+    done, seed = 0, shard
+    while done < RUNS // SHARDS:
+        row = replace(ROWS[seed // SHARDS % len(ROWS)], memory=MEMORIES[memory])
+        done += compare(seed, row.torn() if seed % 8 == shard else row)
+        seed += SHARDS
+
+
+def test_the_twin_notices_a_wrong_model() -> None:
+    """Memory that promises something else must not pass: the comparison can fail."""
+    row = FILE_SYSTEMS["ext4-ordered"]
+    for wrong, right in ((PX86, EADR), (EADR, PX86), (PX86, PAGE_CACHE), (PAGE_CACHE, PX86)):
+        assert any(_differs(seed, replace(row, memory=wrong), replace(row, memory=right)) for seed in range(2000))
+
+
+def _differs(seed: int, wrong: FileSystem, right: FileSystem) -> bool:
+    ops = RunMaker(seed, MEMORY_KINDS).make(4 + seed % 9)
+    timeline = Timeline(to_trace(ops), wrong)
+    lattice = Lattice(timeline, timeline.end)
+    if len(lattice.pending) > MOST_PENDING:
+        return False
+    return {engine_image(timeline, state) for state in lattice.states()} != all_images(ops, right, len(ops))
