@@ -12,12 +12,13 @@ import math
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from powercut.errors import UsageError
 from powercut.model.filesystem import DEFAULT, file_systems
+from powercut.model.memory import AUTO, memory
 
 FILES = ("powercut.toml", "pyproject.toml")
 MOST_WORKERS = 1024  # more processes than that are a slip of the finger
@@ -31,6 +32,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         dir: the data folder, None for the current one.
         check: the command that judges a crash state; None for the built-in oracle.
         fs: file-system models: one, several with commas, or `all`.
+        memory: what mapped memory promises: auto, px86, eadr or page-cache.
+        tracer: what records the program: calls (system calls only), memory (stores, too), or auto.
         budget: how long to search, as 30s, 5m, 1h.
         max_states: how many states to judge at most.
         timeout: seconds after which a check counts as hung.
@@ -46,6 +49,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     dir: str | None = None
     check: str | None = None
     fs: str = DEFAULT
+    memory: str = AUTO.name
+    tracer: Literal["auto", "calls", "memory"] = "auto"
     budget: str = "60s"
     max_states: int | None = None
     timeout: float = 10.0
@@ -59,7 +64,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 _FIELDS = {field.encode_name: field for field in msgspec.structs.fields(Settings)}
-_WORDS = (("str", "text"), ("bool", "true or false"), ("int", "a whole number"), ("float", "a number"))
+_WORDS = (
+    ("Literal", "auto, calls or memory"),
+    ("str", "text"),
+    ("bool", "true or false"),
+    ("int", "a whole number"),
+    ("float", "a number"),
+)
 
 
 def load_settings(start: Path, given: dict[str, Any]) -> Settings:
@@ -71,6 +82,7 @@ def load_settings(start: Path, given: dict[str, Any]) -> Settings:
     settings = msgspec.convert(values | spoken, Settings)
     seconds(settings.budget)
     file_systems(settings.fs)
+    memory(settings.memory)
     return settings
 
 

@@ -130,9 +130,7 @@ def updates_of(ops, row: FileSystem, world: World):
                 cells = frozenset([op[2] // min(row.piece, 4096)])
                 add(i, "data", obj, at=op[2], data=data, size_before=world.size[obj], pieces=cells, stored=True)
                 syncs.append((i, "store", obj))
-        elif what in ("flush", "msync"):
-            syncs.append((i, what, world.obj(op[1])))
-        elif what in ("fsync", "fdatasync"):
+        elif what in ("flush", "msync") or what in ("fsync", "fdatasync"):
             syncs.append((i, what, world.obj(op[1])))
         elif what in ("sync", "fence"):
             syncs.append((i, what, None))

@@ -32,7 +32,10 @@ def test_other_tools_may_write_what_they_like(tmp_path: Path) -> None:
         assert load_settings(tmp_path, {}) == Settings()
 
 
-KNOWN = "dir, check, fs, budget, max-states, timeout, workers, seed, tear, scratch, output, namespaces, stacks"
+KNOWN = (
+    "dir, check, fs, memory, tracer, budget, max-states, timeout, workers, seed, tear, scratch, output, namespaces, "
+    "stacks"
+)
 WRONG = {
     'dirr = "x"': "there is no setting 'dirr'. Did you mean dir?",
     "max_states = 3": "there is no setting 'max_states'. Did you mean max-states?",

@@ -18,6 +18,7 @@ Command = Callable[..., Any]
 _EXPLORE = (
     click.option("--check", metavar="CMD", help="Command that exits with 0 if a crashed folder is fine."),
     click.option("--fs", metavar="NAMES", help="File-system models: one, several with commas, or all."),
+    click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default)."),
     click.option("--budget", metavar="TIME", help="How long to search: 30s, 5m, 1h (default 60s)."),
     click.option("--max-states", type=int, metavar="N", help="Judge at most N states."),
     click.option("--timeout", type=float, metavar="SECONDS", help="A check that takes longer has hung (default 10)."),
@@ -44,6 +45,7 @@ _RECORD = (
         type=click.Path(file_okay=False),
         help="The data folder: what the program writes there is tested (default: the current folder).",
     ),
+    click.option("--tracer", metavar="NAME", help="calls, memory (stores into mapped files, too), or auto (default)."),
     click.option("--stacks/--no-stacks", default=None, help="Record call stacks (default: yes)."),
 )
 

@@ -110,7 +110,7 @@ class Diagnosis:
         return None if shows else state
 
     def _add_model(self, finding: Finding, number: int) -> None:
-        name = self._timelines[number].row.name
+        name = self._timelines[number].label
         if name not in finding.models:
             finding.models.append(name)
 
@@ -211,7 +211,7 @@ class Diagnosis:
             not lost or case.partner is None or case.partner <= int(timeline.event[lost[0]])
         )
         if survived_first or case.partner is None:
-            return None, self._swap(case) or Fix(_ATOMIC_ADVICE, False)
+            return None, self._swap(case) or Fix(_advice(timeline, case), False)
         found = propose(timeline, case.state, case.lost, case.partner)
         if found is None:
             return None, None
@@ -265,6 +265,18 @@ _ATOMIC_ADVICE = (
 )
 
 
+_ATOMIC_MEMORY_ADVICE = (
+    "no flush or fence can help here: make the change with one store of 8 bytes, or in a transaction or log, or let "
+    "the recovery tell the unfinished state apart"
+)
+
+
+def _advice(timeline: Timeline, case: _Case) -> str:
+    """What to do where no sync can help."""
+    stored = any(timeline.updates.obj[update] in timeline.in_lines for update in case.lost)
+    return _ATOMIC_MEMORY_ADVICE if stored else _ATOMIC_ADVICE
+
+
 def _died(verdict: Verdict) -> FindingKind | None:
     return FindingKind.RECOVERY if verdict.outcome in (Outcome.CRASH, Outcome.HANG) else None
 
@@ -281,7 +293,8 @@ def _site(timeline: Timeline, update: int) -> tuple[int, int]:
 
 
 def _saved(timeline: Timeline, state: State) -> SavedState:
-    return SavedState(timeline.row.name, timeline.row.piece, state.point, state.base.value, tuple(sorted(state.delta)))
+    row, delta = timeline.row, tuple(sorted(state.delta))
+    return SavedState(row.name, row.piece, state.point, state.base.value, delta, row.memory.name)
 
 
 def _message(finding: Finding) -> str:

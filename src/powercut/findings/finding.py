@@ -60,6 +60,7 @@ class SavedState:
     point: int
     base: str
     delta: tuple[int, ...]
+    memory: str = "auto"
 
     def state(self) -> State:
         """The state itself."""

@@ -1,7 +1,8 @@
 """Proposing a fix and trying it in the model.
 
-A fix is one more sync in front of the call that must not come first, at every execution of that call. It is verified
-if the timeline with these syncs no longer allows the failing state.
+A fix is one more sync in front of the call that must not come first, at every execution of that call: fsync or msync
+for files, a flush and a fence (or the fence that a flush lacks) for persistent memory. It is verified if the timeline
+with these syncs no longer allows the failing state.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from powercut.model.memory import LINE
 from powercut.states.rules import ExtraSync
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
+from powercut.trace.layout import Kind
 
 _MOST_LOST = 200  # lost updates for which a proposal is made
 _CONTENT = (UpdateKind.DATA, UpdateKind.SIZE, UpdateKind.CUT, UpdateKind.ZERO)
@@ -44,6 +47,10 @@ def propose(timeline: Timeline, state: State, roots: list[int], before: int) -> 
 
 
 def _proposals(timeline: Timeline, lost: list[int], before: int) -> Iterable[Proposal]:
+    lines = [u for u in lost if timeline.updates.obj[u] in timeline.in_lines and timeline.kind(u) is UpdateKind.DATA]
+    if lines:
+        yield _flushes(timeline, lines, before)
+        lost = sorted(set(lost).difference(lines))
     files = [u for u in lost if timeline.kind(u) in _CONTENT]
     names = [u for u in lost if timeline.kind(u) is UpdateKind.ENTRY]
     others = [u for u in lost if u not in files and u not in names]
@@ -65,7 +72,7 @@ def _proposal(timeline: Timeline, contents: list[tuple[int, bool]], names: list[
     for update, data_only in contents:
         obj = timeline.updates.obj[update]
         name = timeline.index.path_of(obj, at=update).decode("utf-8", "replace")
-        calls[f"{'fdatasync' if data_only else 'fsync'}({name})"] = None
+        calls[f"{_sync_call(timeline, update, data_only)}({name})"] = None
         for event, like in _executions(timeline, update, before):
             syncs[ExtraSync(event, timeline.updates.obj[like], data_only)] = None
     for update in names:
@@ -76,6 +83,45 @@ def _proposal(timeline: Timeline, contents: list[tuple[int, bool]], names: list[
             for folder in _folders(timeline, like):
                 syncs[ExtraSync(event, folder)] = None
     return Proposal(tuple(syncs), tuple(calls))
+
+
+def _sync_call(timeline: Timeline, update: int, data_only: bool) -> str:
+    if data_only and timeline.trace.events["kind"][timeline.event[update]] == Kind.STORE:
+        return "msync"
+    return "fdatasync" if data_only else "fsync"
+
+
+def _flushes(timeline: Timeline, lost: list[int], before: int) -> Proposal:
+    """Flushes of the lines of lost stores, as far as they are missing, and a fence."""
+    syncs = {
+        ExtraSync(event, timeline.updates.obj[like], True, like): None
+        for update in lost
+        for event, like in _executions(timeline, update, before)
+    }
+    unflushed = [update for update in lost if not _is_flushed(timeline, update, before)]
+    calls = [f"clwb of {text}" for text in _ranges(timeline, unflushed)]
+    return Proposal(tuple(syncs), (*calls, "sfence"))
+
+
+def _is_flushed(timeline: Timeline, update: int, before: int) -> bool:
+    """Whether the line of a store is flushed between it and an event: then only the fence is missing."""
+    event = int(timeline.event[update])
+    between = timeline.trace.events[event:before]
+    flushes = between[(between["kind"] == Kind.FLUSH) & (between["inode"] == timeline.trace.events["inode"][event])]
+    return bool((flushes["offset"] // LINE == timeline.updates.start[update] // LINE).any())
+
+
+def _ranges(timeline: Timeline, updates: list[int]) -> list[str]:
+    """The bytes of some stores, neighbours together, in words."""
+    columns = timeline.updates
+    found: list[tuple[int, int, int]] = []
+    for obj, start, length in sorted((columns.obj[u], columns.start[u], columns.length[u]) for u in updates):
+        if found and found[-1][0] == obj and found[-1][2] // LINE >= start // LINE - 1:
+            found[-1] = (obj, found[-1][1], max(found[-1][2], start + length))
+        else:
+            found.append((obj, start, start + length))
+    names = {obj: timeline.index.path_of(obj).decode("utf-8", "replace") for obj, _, _ in found}
+    return [f"bytes {start} to {end} of {names[obj]}" for obj, start, end in found]
 
 
 def _folders(timeline: Timeline, update: int) -> set[int]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from powercut.findings.finding import Finding, SavedState
 from powercut.image.image import ObjectKind
 from powercut.image.view import StateImage
 from powercut.model.filesystem import BLOCK, FILE_SYSTEMS
+from powercut.model.memory import memory
 from powercut.report.text import printable
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
@@ -16,7 +19,7 @@ _SHOWN = 48  # bytes of content shown
 
 def timeline_of(trace: Trace, saved: SavedState) -> Timeline:
     """The timeline in which a saved state was found."""
-    row = FILE_SYSTEMS[saved.model]
+    row = replace(FILE_SYSTEMS[saved.model], memory=memory(saved.memory))
     return Timeline(trace, row.torn(saved.piece) if saved.piece < min(row.piece, BLOCK) else row)
 
 

@@ -11,7 +11,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from powercut import _engine
 from powercut.errors import EnvironmentFailure, ExitCode, UsageError
 from powercut.image.scratch import ScratchPolicy
 from powercut.model.filesystem import FileSystem, file_systems
+from powercut.model.memory import memory
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.oracle.callable import CallableOracle
 from powercut.oracle.command import CommandOracle
@@ -127,7 +128,7 @@ class Session:
         """A timeline for each model."""
         if trace.truncated:
             self.say(f"the trace {trace.name} was cut short; what it holds is explored", warning=True)
-        timelines = [Timeline(trace, self._torn(row)) for row in file_systems(self.settings.fs)]
+        timelines = [Timeline(trace, self._on_this_machine(row)) for row in file_systems(self.settings.fs)]
         first = timelines[0]
         if not len(first.updates) and trace.truncated:
             raise trace.broken("it was cut short before the program changed anything")
@@ -145,7 +146,9 @@ class Session:
             self.say(f"stores through shared mappings are not covered yet: {names}", warning=True)
         return timelines
 
-    def _torn(self, row: FileSystem) -> FileSystem:
+    def _on_this_machine(self, row: FileSystem) -> FileSystem:
+        """A row with the disk and the memory that the settings say."""
+        row = replace(row, memory=memory(self.settings.memory))
         return row.torn() if self.settings.tear else row
 
     def _namespaces(self) -> bool:
@@ -222,7 +225,7 @@ class Session:
                 "exhausted": counts.exhausted,
                 "by_strategy": counts.by_strategy,
             },
-            model=",".join(timeline.row.name for timeline in timelines),
+            model=",".join(timeline.label for timeline in timelines),
             seconds=elapsed,
             notes=self.notes,
             interrupted=exploration.interrupted,

@@ -22,6 +22,7 @@ from powercut.image.image import Changes
 from powercut.image.index import ImageIndex
 from powercut.image.view import StateImage
 from powercut.model.filesystem import FileSystem
+from powercut.model.memory import EADR, PX86
 from powercut.states.rules import ExtraSync, Rules
 from powercut.states.state import Base, State
 from powercut.states.updates import UpdateKind
@@ -56,6 +57,13 @@ class Timeline:
         # Plain arrays for single look-ups, where numpy's overhead is many times the work.
         self._sorted_guarantees = array("q", self.guaranteed[self._guarantee_order].tobytes())
         self._highest = np.maximum.accumulate(self.guaranteed) if len(self.updates) else self.guaranteed
+
+    @property
+    def label(self) -> str:
+        """The model's name for people: the file system, and the memory where the program stores to it."""
+        if not self.in_lines:
+            return self.row.name
+        return f"{self.row.name}+{EADR.name if self.row.memory is EADR else PX86.name}"
 
     # Sets of updates
 

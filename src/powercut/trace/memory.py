@@ -69,7 +69,7 @@ def _as_events(events: Array, records: Array, where: Array, owner: Array) -> Arr
         found["kind"][mine], found["flags"][mine] = name, flags
         if name is Kind.STORE:
             is_store |= mine
-    found["flags"][(records["kind"] & _REST) != 0] |= Flag.REST
+    found["flags"][(records["kind"] & _REST) != 0] |= np.uint16(Flag.REST)
     known = (found["kind"] != 0) | (plain == MemoryKind.THREAD) | (plain == MemoryKind.FILE)
     in_word = (records["size"] >= 1) & (records["offset"] % WORD + records["size"] <= WORD)
     if not known.all() or not in_word[is_store].all():

@@ -5,6 +5,8 @@ The whole trace is kept in memory and laid out as one blob extent, one table ext
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from powercut.trace.layout import (
@@ -13,6 +15,7 @@ from powercut.trace.layout import (
     EXTENT_HEADER_SIZE,
     EXTENT_MAGIC,
     HEADER_SIZE,
+    MEMORY,
     TRACE_MAGIC,
     TRACE_VERSION,
     ExtentKind,
@@ -80,6 +83,10 @@ class TraceWriter:
         ids = (pid, pid if tid is None else tid, stack)
         self._events.append((kind, flags, *ids, inode, offset, size, where, extra, *names))
         return len(self._events) - 1
+
+    def memory(self, records: Sequence[tuple[int, int, int, int, int, int]], *, pid: int = 1, tid: int = 1) -> None:
+        """Append a run of memory records: (value, offset, stack, file, kind, size)."""
+        self.event(Kind.MEMORY, data=np.array(records, MEMORY).tobytes(), pid=pid, tid=tid)
 
     def meta(self, key: str, value: bytes) -> None:
         """Say something about the whole run."""
