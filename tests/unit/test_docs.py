@@ -166,7 +166,7 @@ def test_table_of_rows_is_that_of_the_code() -> None:
     names = [cell.strip() for cell in head.strip("|").split("|")][1:]
     assert names == list(FILE_SYSTEMS)
     for field in next(iter(FILE_SYSTEMS.values())).__dataclass_fields__:
-        if field != "name":
+        if field not in ("name", "memory"):  # the memory is said by --memory
             line = next(line for line in lines if line.startswith(f"| `{field}`"))
             cells = [cell.strip() for cell in line.strip("|").split("|")][1:]
             assert cells == [in_words(getattr(row, field)) for row in FILE_SYSTEMS.values()], field

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import PowercutError
-from powercut.record.recorder import tracer_path
+from powercut.record.tracers import INSTALL, call_tracer, why_no_memory_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,14 @@ def examine() -> Iterator[Examined]:
         "Paths in arguments are substituted instead. In a container, allow user namespaces or run with "
         "--cap-add SYS_ADMIN; on Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0",
     )
+    missing = why_no_memory_tool()
+    yield Examined(
+        "stores into mapped files",
+        not missing,
+        False,
+        missing or "programs can be run inside Valgrind",
+        f"{INSTALL} Until then, programs that map files are tested without their stores.",
+    )
     found = shutil.which("addr2line")
     yield Examined(
         "line numbers of C and C++",
@@ -58,7 +66,7 @@ def _tracing() -> Examined:
         with tempfile.TemporaryDirectory() as folder:
             data = Path(folder) / "data"
             data.mkdir()
-            argv = [str(tracer_path()), "--output", f"{folder}/trace", "--dir", str(data), "--cwd", str(data)]
+            argv = [str(call_tracer()), "--output", f"{folder}/trace", "--dir", str(data), "--cwd", str(data)]
             done = subprocess.run([*argv, "--", "/bin/sh", "-c", "echo x > f"], capture_output=True, timeout=20)
         text = done.stderr.decode("utf-8", "replace").strip()
     except (PowercutError, OSError, subprocess.TimeoutExpired) as error:

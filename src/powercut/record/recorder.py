@@ -1,4 +1,4 @@
-"""Recording: run a program once, on a private copy of its data folder, under the system-call tracer.
+"""Recording: run a program once, on a private copy of its data folder, under a tracer.
 
 Before: a command (or a Python function) and a data folder. After: a trace file; the user's folder is as it was. Where
 the kernel allows it the program sees the copy at the folder's own path; otherwise paths in its arguments are
@@ -15,7 +15,7 @@ import stat
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +25,7 @@ from powercut import _engine
 from powercut.errors import EnvironmentFailure
 from powercut.record.private_copy import PrivateCopy, led_to_copy
 from powercut.record.relabel import add_meta
+from powercut.record.tracers import call_tracer
 from powercut.record.verify import unexplained
 from powercut.trace.reader import Trace
 
@@ -45,6 +46,8 @@ class RecordOptions:
         namespaces: show the copy at the folder's own path.
         scratch: where the copy may live, None for the best place.
         skip: folders that are not part of the data (saved runs).
+        memory_tool: the Valgrind tool, if stores into mapped files shall be seen, too.
+        persistent_memory: programs that use libpmem shall take mapped files for persistent memory.
     """
 
     folder: Path
@@ -54,6 +57,8 @@ class RecordOptions:
     scratch: Path | None = None
     stacks: bool = True
     skip: tuple[Path, ...] = ()
+    memory_tool: Path | None = None
+    persistent_memory: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +73,6 @@ class Recording:
     trace: Trace
     unexplained: list[str]
     left_out: list[Path]
-
-
-def tracer_path() -> Path:
-    """The system-call tracer, which is installed beside the extension."""
-    path = Path(_engine.__file__).parent / "_native" / "powercut-ptrace"
-    if not path.exists():
-        raise EnvironmentFailure("no-tracer", f"the tracer {path} is missing.", "Install powercut again.")
-    return path
 
 
 def find_program(name: str, cwd: Path) -> str:
@@ -110,7 +107,10 @@ def record_command(command: Sequence[str], options: RecordOptions) -> Recording:
             argv[1:] = [led_to_copy(argument, cwd, options.folder, copy.path) for argument in argv[1:]]
             cwd, view = Path(led_to_copy(str(cwd), cwd, options.folder, copy.path)), []
         more = ["--cwd", str(cwd), "--stdout", str(printed[0]), "--stderr", str(printed[1]), *view]
-        status = _run_tracer([*_tracer_options(options, copy), *more, "--", *argv], cwd)
+        if options.memory_tool is not None:
+            more += ["--memory-tool", str(options.memory_tool)]
+        variables = {"PMEM_IS_PMEM_FORCE": "1"} if options.persistent_memory else {}
+        status = _run_tracer([*_tracer_options(options, copy), *more, "--", *argv], cwd, variables)
         if status in (NOT_EXECUTABLE, NOT_FOUND):
             hint = "Is the interpreter of its first line there, and is it made for this machine?"
             raise EnvironmentFailure("not-executable", f"{command[0]!r} cannot be run.", hint)
@@ -170,17 +170,17 @@ def _copy(options: RecordOptions) -> PrivateCopy:
 def _tracer_options(options: RecordOptions, copy: PrivateCopy) -> list[str]:
     folder = options.folder if options.namespaces else copy.path
     stacks = [] if options.stacks else ["--no-stacks"]
-    return [str(tracer_path()), "--output", str(options.output), "--dir", str(folder), *stacks]
+    return [str(call_tracer()), "--output", str(options.output), "--dir", str(folder), *stacks]
 
 
 def _beside(output: Path, ending: str) -> Path:
     return output.with_name(f"{output.name}.{ending}")
 
 
-def _run_tracer(argv: list[str], cwd: Path) -> int:
+def _run_tracer(argv: list[str], cwd: Path, variables: Mapping[str, str] | None = None) -> int:
     """Run the tracer to its end; Ctrl-C reaches it, too, and it ends the program."""
     # Block-buffered prints would reach the outside only at exit; as on a terminal, each line counts when it is printed.
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PWD": str(cwd)}
+    environment = {**(variables or {}), **os.environ, "PYTHONUNBUFFERED": "1", "PWD": str(cwd)}
     mortal = partial(_engine.die_with_parent, os.getpid())  # even if we are killed, the program does not go on
     process = subprocess.Popen(
         argv, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=mortal

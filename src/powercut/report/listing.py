@@ -7,11 +7,16 @@ from typing import Any
 
 from powercut.findings.places import Places
 from powercut.report.text import printable
-from powercut.trace.layout import Channel, Flag, Kind
+from powercut.trace.layout import Channel, Fence, Flag, Flush, Kind
 from powercut.trace.reader import Trace
 
 _SHOWN = 40  # bytes of data shown
-_WITH_DATA = (Kind.WRITE, Kind.OUTPUT, Kind.SYMLINK, Kind.NOTE, Kind.SETXATTR, Kind.SNAP_SYMLINK)
+_WITH_DATA = (Kind.WRITE, Kind.STORE, Kind.OUTPUT, Kind.SYMLINK, Kind.NOTE, Kind.SETXATTR, Kind.SNAP_SYMLINK)
+_AT_RANGES = (
+    *(Kind.WRITE, Kind.SNAP_DATA, Kind.FALLOCATE, Kind.SYNC_RANGE),
+    *(Kind.MMAP, Kind.MSYNC, Kind.STORE, Kind.UNMAP),
+)
+_INSTRUCTIONS: dict[Kind, type[Flush | Fence]] = {Kind.FLUSH: Flush, Kind.FENCE: Fence}
 
 
 def list_trace(trace: Trace) -> Iterator[str]:
@@ -35,10 +40,14 @@ def _line(trace: Trace, places: Places, names: dict[int, str], index: int, event
     if inode and paths:
         names[inode] = paths[-1]
     words.append(" -> ".join(paths) if paths else names.get(inode, f"inode {inode}" if inode else ""))
-    if kind in (Kind.WRITE, Kind.SNAP_DATA, Kind.FALLOCATE, Kind.MSYNC, Kind.MMAP, Kind.SYNC_RANGE):
+    if kind in _AT_RANGES:
         words.append(f"{int(event['length'])} bytes at {int(event['offset'])}")
     if kind in (Kind.TRUNCATE, Kind.SNAP_FILE):
         words.append(f"to {int(event['length'])} bytes")
+    if kind == Kind.FLUSH:
+        words.append(f"line at {int(event['offset'])}")
+    if kind in _INSTRUCTIONS and event["extra"] in set(_INSTRUCTIONS[Kind(kind)]):
+        words.append(_INSTRUCTIONS[Kind(kind)](int(event["extra"])).name.lower())
     if kind == Kind.OUTPUT:
         words.append(Channel(int(event["extra"])).name.lower())
     if kind in _WITH_DATA:

@@ -19,11 +19,18 @@ from powercut import _engine
 from powercut.errors import EnvironmentFailure, ExitCode, UsageError
 from powercut.image.scratch import ScratchPolicy
 from powercut.model.filesystem import FileSystem, file_systems
-from powercut.model.memory import memory
+from powercut.model.memory import PAGE_CACHE, memory
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.oracle.callable import CallableOracle
 from powercut.oracle.command import CommandOracle
-from powercut.record.recorder import RecordOptions, find_program, record_callable, record_command
+from powercut.record.recorder import Recording, RecordOptions, find_program, record_callable, record_command
+from powercut.record.tracers import (
+    links_persistent_memory,
+    mapped_files,
+    memory_tool,
+    require_memory_tool,
+    why_no_memory_tool,
+)
 from powercut.report.events import Said, Subscriber
 from powercut.run.executor import LocalExecutor
 from powercut.run.exploration import Budget, Exploration
@@ -90,8 +97,11 @@ class Session:
             stacks=self.settings.stacks,
             skip=(self.output,),
         )
-        self.say(f"recording in a private copy of {self.folder}")
-        recording = record_callable(workload, options) if callable(workload) else record_command(workload, options)
+        if callable(workload):
+            self.say(f"recording in a private copy of {self.folder}")
+            recording = record_callable(workload, options)
+        else:
+            recording = self._record_command(workload, options)
         for note in recording.trace.notes():
             self.say(note, warning=True)
         if recording.left_out:
@@ -100,11 +110,36 @@ class Session:
         if recording.unexplained:
             self.say(
                 f"the recording does not explain what the program left in {', '.join(recording.unexplained[:3])}"
-                f"{' and more' if recording.unexplained[3:] else ''}: crash states of these files lack something "
-                "(stores through mappings are not seen)",
+                f"{' and more' if recording.unexplained[3:] else ''}: crash states of these files lack something ",
                 warning=True,
             )
         return recording.trace
+
+    def _record_command(self, command: Sequence[str], options: RecordOptions) -> Recording:
+        """Record with the tracer that fits the program, and say which."""
+        program, where = Path(self.cwd, find_program(command[0], self.cwd)), f"in a private copy of {self.folder}"
+        library = links_persistent_memory(program) if self.settings.tracer == "auto" else ""
+        if self.settings.tracer == "memory" or (library and memory_tool()):
+            why = f"the program uses {library}" if library else "--tracer memory"
+            self.say(f"recording {where}, with the memory tracer ({why})")
+            return record_command(command, self._with_memory(options, program))
+        self.say(f"recording {where}")
+        recording = record_command(command, options)
+        mapped = mapped_files(recording.trace)
+        if self.settings.tracer == "calls" or not mapped:
+            return recording
+        names = ", ".join(name.decode("utf-8", "replace") for name in mapped[:3])
+        if memory_tool() is None:
+            self.say(
+                f"{names}: mapped for writing, and there is no memory tracer: {why_no_memory_tool()}", warning=True
+            )
+            return recording
+        self.say(f"the program maps {names} for writing: recording once more, with the memory tracer")
+        return record_command(command, self._with_memory(options, program))
+
+    def _with_memory(self, options: RecordOptions, program: Path) -> RecordOptions:
+        persistent = self.settings.memory != PAGE_CACHE.name
+        return replace(options, memory_tool=require_memory_tool(program), persistent_memory=persistent)
 
     def explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
         """Search the states of a trace and save what was found."""
@@ -143,7 +178,7 @@ class Session:
         mapped = [number for number, thing in enumerate(first.tree.things) if thing.mapped]
         if mapped:
             names = ", ".join(first.index.path_of(obj).decode("utf-8", "replace") for obj in mapped[:3])
-            self.say(f"stores through shared mappings are not covered yet: {names}", warning=True)
+            self.say(f"stores through shared mappings are not covered: {names}", warning=True)
         return timelines
 
     def _on_this_machine(self, row: FileSystem) -> FileSystem:

@@ -32,7 +32,7 @@ from powercut.trace.layout import (
     Record,
     TableKind,
 )
-from powercut.trace.memory import BrokenRunError, expand
+from powercut.trace.memory import WORD, BrokenRunError, expand
 
 _LARGEST_FILE = 1 << 50  # no file system of today holds more; beyond, numbers would collide
 _WITH_CONTENT = (Kind.WRITE, Kind.SNAP_DATA, Kind.STORE)
@@ -198,6 +198,9 @@ class Trace:
         outputs = events[events["kind"] == Kind.OUTPUT]
         if not np.isin(outputs["extra"], list(Channel)).all():
             raise self.broken("an output went where no output goes")
+        stores = events[events["kind"] == Kind.STORE]
+        if ((stores["length"] < 1) | (stores["offset"] % WORD + stores["length"] > WORD)).any():
+            raise self.broken("a store is larger than a word")
         of_files = events[np.isin(events["kind"], _AT_OFFSETS)]
         far = (of_files["offset"] > _LARGEST_FILE) | (of_files["length"] > _LARGEST_FILE)
         if (

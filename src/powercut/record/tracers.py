@@ -1,0 +1,96 @@
+"""Which tracer records a program, and why.
+
+The system-call tracer sees every change that goes through the kernel and costs next to nothing. The memory tracer sees
+the stores into mapped files, too, but runs the program inside Valgrind, several times slower. Programs that use
+persistent memory are known by their libraries; others show it when they map a file of the data folder for writing.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+from powercut import _engine
+from powercut.errors import EnvironmentFailure
+from powercut.trace.layout import INODE, KIND, PATH, PATH2, Kind
+from powercut.trace.reader import Trace
+
+VALGRIND = Path("/usr/libexec/valgrind")
+INSTALL = "Install Valgrind (sudo apt-get install valgrind) and then powercut again."
+_ELF, _CLASS_64, _X86_64 = b"\x7fELF", 2, 62
+_LIBRARIES = (b"libpmem", b"libpmemobj", b"libpmem2")
+_VOLATILE = (b"-shm",)  # SQLite's index of its log: made anew after a crash, never read
+_SEARCHED = 64 << 20  # bytes of a program that are looked at
+
+
+def call_tracer() -> Path:
+    """The system-call tracer, which is installed beside the extension."""
+    path = _native("powercut-ptrace")
+    if not path.exists():
+        raise EnvironmentFailure("no-tracer", f"the tracer {path} is missing.", "Install powercut again.")
+    return path
+
+
+def memory_tool() -> Path | None:
+    """The Valgrind tool; None where it was not built or Valgrind is not there."""
+    path = _native("powercut-grind")
+    return path if path.exists() and VALGRIND.is_dir() else None
+
+
+def why_no_memory_tool() -> str:
+    """What is missing for the memory tracer; empty if nothing is."""
+    if not VALGRIND.is_dir():
+        return "Valgrind is not installed"
+    return "" if memory_tool() else "powercut was built without Valgrind's headers"
+
+
+def require_memory_tool(program: Path) -> Path:
+    """The Valgrind tool, able to run a program; or why not."""
+    tool = memory_tool()
+    if tool is None:
+        hint = f"{INSTALL} Without it, --tracer calls tests everything but stores into mapped files."
+        raise EnvironmentFailure("no-memory-tracer", f"there is no memory tracer: {why_no_memory_tool()}.", hint)
+    with suppress(OSError), open(program, "rb") as file:
+        head = file.read(20)
+        if head[:4] == _ELF and (head[4] != _CLASS_64 or struct.unpack_from("<H", head, 18)[0] != _X86_64):
+            raise EnvironmentFailure(
+                "not-x86-64",
+                f"{str(program)!r} is not a 64-bit x86 program, the only ones the memory tracer can run.",
+                "Build it for x86-64, or use --tracer calls.",
+            )
+    return tool
+
+
+def links_persistent_memory(program: Path) -> str:
+    """The persistent-memory library that a program names; empty if there is none."""
+    with suppress(OSError, ValueError), open(program, "rb") as file:
+        if file.read(4) != _ELF:
+            return ""
+        length = min(_SEARCHED, os.fstat(file.fileno()).st_size)
+        with mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ) as content:
+            for library in _LIBRARIES:
+                at = content.find(library + b".so")
+                if at >= 0:
+                    return content[at : content.find(b"\0", at)][:40].decode("ascii", "replace")
+    return ""
+
+
+def mapped_files(trace: Trace) -> list[bytes]:
+    """Files of the data folder that the program mapped for writing, without those that no crash can hurt."""
+    if not len(trace.of_kind(Kind.MMAP)):
+        return []
+    names: dict[int, int] = {}  # inode -> its last name
+    mapped: dict[bytes, None] = {}
+    for record in trace.records():
+        if record[KIND] == Kind.MMAP:
+            mapped[trace.string(names.get(record[INODE], 0))] = None
+        elif record[PATH2] or record[PATH]:
+            names[record[INODE]] = record[PATH2] or record[PATH]
+    return [name for name in mapped if not name.endswith(_VOLATILE)]
+
+
+def _native(name: str) -> Path:
+    return Path(_engine.__file__).parent / "_native" / name
