@@ -10,7 +10,7 @@ struct evaluation {
     struct cfi_cursor c;
     const uint8_t *start;
     const struct cfi_registers *registers;
-    struct pc_memory *memory;
+    struct pc_target_memory *memory;
     uint64_t stack[DEPTH];
     unsigned depth;
 };
@@ -220,7 +220,7 @@ static void step(struct evaluation *e) {
 }
 
 bool pc_cfi_evaluate(const struct cfi_section *frame, uint64_t block, const struct cfi_registers *registers,
-                     struct pc_memory *memory, bool push_start, uint64_t start, uint64_t *result) {
+                     struct pc_target_memory *memory, bool push_start, uint64_t start, uint64_t *result) {
     if (block >= frame->size)
         return false;
     struct evaluation e = {.registers = registers, .memory = memory};

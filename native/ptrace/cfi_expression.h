@@ -17,6 +17,6 @@ struct cfi_registers {
 /* `block` is the offset of the block in `frame`. `start` is pushed first if `push` is set (the CFA, for
  * rules). */
 bool pc_cfi_evaluate(const struct cfi_section *frame, uint64_t block, const struct cfi_registers *registers,
-                     struct pc_memory *memory, bool push, uint64_t start, uint64_t *result);
+                     struct pc_target_memory *memory, bool push, uint64_t start, uint64_t *result);
 
 #endif

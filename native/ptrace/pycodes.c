@@ -91,8 +91,8 @@ static uint32_t code_point(const uint8_t *text, uint64_t index, unsigned width) 
 
 /* A str as UTF-8 into out, which has room for 4 * MAX_TEXT bytes. False: not a str of a kind that names have.
  */
-static bool read_text(struct pc_memory *memory, const struct pc_pyoffsets *o, uint64_t address, uint8_t *out,
-                      uint32_t *length) {
+static bool read_text(struct pc_target_memory *memory, const struct pc_pyoffsets *o, uint64_t address,
+                      uint8_t *out, uint32_t *length) {
     uint64_t points;
     uint32_t state;
     uint8_t text[4 * MAX_TEXT];
@@ -115,7 +115,7 @@ static bool read_text(struct pc_memory *memory, const struct pc_pyoffsets *o, ui
     return true;
 }
 
-static bool read_linetable(struct pc_memory *memory, const struct pc_pyoffsets *o, uint64_t address,
+static bool read_linetable(struct pc_target_memory *memory, const struct pc_pyoffsets *o, uint64_t address,
                            uint8_t *out, uint32_t *length) {
     uint64_t size;
     if (!pc_memory_read(memory, address + 16, &size, 8) || size > MAX_LINETABLE)
@@ -124,8 +124,8 @@ static bool read_linetable(struct pc_memory *memory, const struct pc_pyoffsets *
     return size == 0 || pc_memory_read(memory, address + o->bytes_data, out, size);
 }
 
-static uint32_t intern_code(struct pc_pycodes *codes, const struct pc_pyoffsets *o, struct pc_memory *memory,
-                            const struct head *head) {
+static uint32_t intern_code(struct pc_pycodes *codes, const struct pc_pyoffsets *o,
+                            struct pc_target_memory *memory, const struct head *head) {
     struct pc_pycode code = {.version = o->version, .first_line = head->first_line};
     uint8_t *out = codes->blob + sizeof code;
     if (!read_text(memory, o, head->filename, out, &code.filename_length))
@@ -171,8 +171,9 @@ static bool parse_head(const uint8_t *data, const struct pc_pyoffsets *o, uint64
     return (type == 0 || word(data, 8) == type) && head->size < (1u << 30);
 }
 
-static void resolve_one(struct pc_pycodes *codes, const struct pc_pyoffsets *o, struct pc_memory *memory,
-                        uint64_t lineage, const struct head *head, struct pc_pycode_ref *ref) {
+static void resolve_one(struct pc_pycodes *codes, const struct pc_pyoffsets *o,
+                        struct pc_target_memory *memory, uint64_t lineage, const struct head *head,
+                        struct pc_pycode_ref *ref) {
     uint64_t hash = (ref->address >> 4 ^ lineage << 20) * 0x9e3779b97f4a7c15ull;
     struct cached *c = &codes->cache[hash >> 40 & (CACHE_SLOTS - 1)];
     if (c->lineage != lineage || c->address != ref->address || memcmp(&c->head, head, sizeof *head) != 0) {
@@ -184,8 +185,8 @@ static void resolve_one(struct pc_pycodes *codes, const struct pc_pyoffsets *o, 
 }
 
 void pc_pycodes_resolve(struct pc_pycodes *codes, const struct pc_pyoffsets *offsets,
-                        struct pc_memory *memory, uint64_t lineage, uint64_t type, struct pc_pycode_ref *refs,
-                        unsigned count) {
+                        struct pc_target_memory *memory, uint64_t lineage, uint64_t type,
+                        struct pc_pycode_ref *refs, unsigned count) {
     uint32_t bytes = offsets->code_linetable + 8;
     if (count > MAX_REFS)
         count = MAX_REFS;

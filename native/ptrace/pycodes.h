@@ -25,7 +25,7 @@ void pc_pycodes_free(struct pc_pycodes *codes);
 /* `lineage` tells address spaces apart: the same for a forked child, a new one after exec. `type` is the
  * address of PyCode_Type in the process, 0 if unknown. */
 void pc_pycodes_resolve(struct pc_pycodes *codes, const struct pc_pyoffsets *offsets,
-                        struct pc_memory *memory, uint64_t lineage, uint64_t type, struct pc_pycode_ref *refs,
-                        unsigned count);
+                        struct pc_target_memory *memory, uint64_t lineage, uint64_t type,
+                        struct pc_pycode_ref *refs, unsigned count);
 
 #endif

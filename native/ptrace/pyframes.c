@@ -15,7 +15,7 @@ unsigned pc_pyframes_ranges(const struct pc_pyprocess *p, pid_t tid, struct pc_r
 
 /* Frames grow upwards in one chunk of memory and the walk goes down: fetch what lies below the innermost one.
  */
-static void fetch_chunk(struct pc_memory *memory, const struct pc_pyoffsets *o, uint64_t frame) {
+static void fetch_chunk(struct pc_target_memory *memory, const struct pc_pyoffsets *o, uint64_t frame) {
     if (pc_memory_holds(memory, frame, o->frame_size))
         return;
     struct pc_range range = {(frame & ~63ull) + 192 - 4096, 4096};
@@ -28,7 +28,7 @@ static void note_chain(struct pc_range *chain, uint64_t low, uint64_t high) {
     chain->size = high - chain->base <= 4096 ? high - chain->base : 0;
 }
 
-static bool read_frame(struct pc_memory *memory, const struct pc_pyoffsets *o, uint64_t address,
+static bool read_frame(struct pc_target_memory *memory, const struct pc_pyoffsets *o, uint64_t address,
                        uint8_t *out) {
     return address % 8 == 0 && address > 4096 && pc_memory_read(memory, address, out, o->frame_size);
 }
@@ -45,7 +45,7 @@ static bool runs_python(const struct pc_pyoffsets *o, const uint8_t *frame) {
 }
 
 /* Follows the chain of frames; fills refs and instruction pointers. */
-static unsigned walk(struct pc_memory *memory, const struct pc_pyoffsets *o, uint64_t address,
+static unsigned walk(struct pc_target_memory *memory, const struct pc_pyoffsets *o, uint64_t address,
                      struct pc_pycode_ref *refs, uint64_t *instructions, struct pc_range *chain) {
     uint8_t frame[FRAME_BYTES];
     unsigned count = 0;
@@ -81,7 +81,7 @@ static unsigned emit(const struct pc_pyoffsets *o, const struct pc_pycode_ref *r
 
 /* Reads the version once. The interpreter's file may be mapped long before its data are set up, but the
  * version is a constant in it. */
-static void look(struct pc_pyprocess *p, const struct pc_mapping *python, struct pc_memory *memory) {
+static void look(struct pc_pyprocess *p, const struct pc_mapping *python, struct pc_target_memory *memory) {
     uint64_t version, bias = python->bias;
     const struct pc_module *m = python->module;
     p->looked = true;

@@ -34,7 +34,7 @@ struct pc_pyprocess {
 
 struct pc_pycontext {
     struct pc_pycodes *codes;
-    struct pc_memory *memory;
+    struct pc_target_memory *memory;
     uint64_t lineage;
     pid_t tgid, tid;
     uint64_t rsp;

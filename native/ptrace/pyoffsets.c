@@ -108,7 +108,7 @@ static bool plausible(const uint64_t *w, const struct published *p) {
            w[INTERPRETER + 3] < (1u << 20);
 }
 
-static bool read_published(struct pc_memory *memory, uint64_t runtime, uint32_t version,
+static bool read_published(struct pc_target_memory *memory, uint64_t runtime, uint32_t version,
                            struct pc_pyoffsets *out) {
     uint64_t words[PUBLISHED_WORDS];
     const struct published *p = version == 0x030D ? &published_3_13 : &published_3_14;
@@ -123,7 +123,7 @@ static bool read_published(struct pc_memory *memory, uint64_t runtime, uint32_t 
     return true;
 }
 
-bool pc_pyoffsets_find(struct pc_memory *memory, uint64_t runtime, uint32_t version,
+bool pc_pyoffsets_find(struct pc_target_memory *memory, uint64_t runtime, uint32_t version,
                        struct pc_pyoffsets *out) {
     for (unsigned i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (table[i].version == version) {

@@ -26,7 +26,7 @@ struct pc_pyoffsets {
 };
 
 /* `version` is the high half of Py_Version. */
-bool pc_pyoffsets_find(struct pc_memory *memory, uint64_t runtime, uint32_t version,
+bool pc_pyoffsets_find(struct pc_target_memory *memory, uint64_t runtime, uint32_t version,
                        struct pc_pyoffsets *out);
 
 #endif

@@ -19,7 +19,7 @@ struct state {
     uint64_t frame; /* current frame, or the C frame that points to it */
 };
 
-static bool read_state(struct pc_memory *memory, const struct pc_pyoffsets *o, uint64_t address,
+static bool read_state(struct pc_target_memory *memory, const struct pc_pyoffsets *o, uint64_t address,
                        struct state *out) {
     out->address = address;
     return address > 4096 && address % 8 == 0 &&
@@ -53,7 +53,7 @@ static void consider(struct search *s, const struct pc_pyoffsets *o, const struc
     }
 }
 
-static void search_threads(struct search *s, const struct pc_pyprocess *p, struct pc_memory *memory) {
+static void search_threads(struct search *s, const struct pc_pyprocess *p, struct pc_target_memory *memory) {
     const struct pc_pyoffsets *o = &p->offsets;
     uint64_t interpreter, thread;
     if (!pc_memory_u64(memory, p->runtime + o->runtime_interpreters, &interpreter))
@@ -88,8 +88,8 @@ static const struct state *choose(const struct search *s, pid_t tgid) {
     return 0;
 }
 
-static bool current_frame(struct pc_memory *memory, const struct pc_pyoffsets *o, const struct state *state,
-                          uint64_t *frame) {
+static bool current_frame(struct pc_target_memory *memory, const struct pc_pyoffsets *o,
+                          const struct state *state, uint64_t *frame) {
     *frame = state->frame;
     return !o->cframe || (state->frame && pc_memory_u64(memory, state->frame + o->cframe_frame, frame));
 }
@@ -109,7 +109,7 @@ static void remember(struct pc_pyprocess *p, pid_t tid, const struct state *stat
 }
 
 bool pc_pythread_frame(struct pc_pyprocess *p, const struct pc_pycontext *context, uint64_t *frame) {
-    struct pc_memory *memory = context->memory;
+    struct pc_target_memory *memory = context->memory;
     struct pc_pythread *known = pc_pythread_known(p, context->tid);
     struct state state;
     if (known && read_state(memory, &p->offsets, known->state, &state) && state.native_id == known->native_id)

@@ -34,7 +34,7 @@ struct pc_stacks {
     struct pc_modules modules;
     uint64_t lineages;
     struct process *processes[PROCESS_SLOTS];
-    struct pc_memory memory;
+    struct pc_target_memory memory;
     struct pc_unwound native;
     struct pc_frame frames[PC_UNWIND_DEPTH + PC_PY_DEPTH];
 };

@@ -81,7 +81,7 @@ static bool step(struct unwind_walk *w, const struct pc_native_frame *frame, boo
     return unwind_by_sigreturn(w) || (innermost && unwind_by_leaf(w)) || unwind_by_frame_pointer(w);
 }
 
-void pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_memory *memory,
+void pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_target_memory *memory,
                const struct user_regs_struct *regs, struct pc_unwound *out) {
     struct unwind_walk w = {.rows = rows, .maps = maps, .memory = memory};
     out->count = 0;

@@ -31,7 +31,7 @@ struct pc_unwound {
     struct pc_native_frame frames[PC_UNWIND_DEPTH];
 };
 
-void pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_memory *memory,
+void pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_target_memory *memory,
                const struct user_regs_struct *regs, struct pc_unwound *out);
 
 #endif

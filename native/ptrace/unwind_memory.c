@@ -12,7 +12,7 @@
 #define PAGE   4096u
 #define PIECES (PC_WINDOW_BYTES / PAGE + 1) /* pages that one window may touch */
 
-void pc_memory_start(struct pc_memory *memory, pid_t pid) {
+void pc_memory_start(struct pc_target_memory *memory, pid_t pid) {
     memory->pid = pid;
     memory->next = 0;
     for (unsigned i = 0; i < PC_WINDOWS; i++)
@@ -32,7 +32,7 @@ static unsigned cut(const struct pc_range *range, struct iovec *out) {
     return count;
 }
 
-void pc_memory_fetch(struct pc_memory *memory, const struct pc_range *ranges, unsigned count) {
+void pc_memory_fetch(struct pc_target_memory *memory, const struct pc_range *ranges, unsigned count) {
     struct iovec local[PC_WINDOWS], remote[PC_WINDOWS * PIECES];
     struct pc_window *windows[PC_WINDOWS];
     unsigned used = 0, pieces = 0;
@@ -54,7 +54,7 @@ void pc_memory_fetch(struct pc_memory *memory, const struct pc_range *ranges, un
     }
 }
 
-static const uint8_t *in_windows(const struct pc_memory *memory, uint64_t address, uint64_t length) {
+static const uint8_t *in_windows(const struct pc_target_memory *memory, uint64_t address, uint64_t length) {
     for (unsigned i = 0; i < PC_WINDOWS; i++) {
         const struct pc_window *w = &memory->windows[i];
         if (address >= w->base && w->size >= length && address - w->base <= w->size - length)
@@ -63,11 +63,12 @@ static const uint8_t *in_windows(const struct pc_memory *memory, uint64_t addres
     return 0;
 }
 
-bool pc_memory_holds(const struct pc_memory *memory, uint64_t address, uint64_t length) {
+bool pc_memory_holds(const struct pc_target_memory *memory, uint64_t address, uint64_t length) {
     return in_windows(memory, address, length) != 0;
 }
 
-static bool from_windows(const struct pc_memory *memory, uint64_t address, void *out, uint64_t length) {
+static bool from_windows(const struct pc_target_memory *memory, uint64_t address, void *out,
+                         uint64_t length) {
     const uint8_t *data = in_windows(memory, address, length);
     if (data)
         memcpy(out, data, length);
@@ -75,7 +76,7 @@ static bool from_windows(const struct pc_memory *memory, uint64_t address, void 
 }
 
 /* How much to fetch for a miss: a walk that leaves the end of a window will go on beyond it. */
-static uint64_t miss_size(const struct pc_memory *memory, uint64_t address) {
+static uint64_t miss_size(const struct pc_target_memory *memory, uint64_t address) {
     for (unsigned i = 0; i < PC_WINDOWS; i++) {
         const struct pc_window *w = &memory->windows[i];
         if (w->size && address >= w->base && address - w->base < w->size + PC_WINDOW_BYTES)
@@ -84,7 +85,7 @@ static uint64_t miss_size(const struct pc_memory *memory, uint64_t address) {
     return PAGE;
 }
 
-bool pc_memory_read(struct pc_memory *memory, uint64_t address, void *out, uint64_t length) {
+bool pc_memory_read(struct pc_target_memory *memory, uint64_t address, void *out, uint64_t length) {
     if (from_windows(memory, address, out, length))
         return true;
     if (length <= PAGE) {

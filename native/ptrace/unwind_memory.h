@@ -21,13 +21,13 @@ struct pc_window {
     uint8_t data[PC_WINDOW_BYTES];
 };
 
-struct pc_memory {
+struct pc_target_memory {
     pid_t pid;
     unsigned next; /* the window to give up next */
     struct pc_window windows[PC_WINDOWS];
 };
 
-void pc_memory_start(struct pc_memory *memory, pid_t pid);
+void pc_memory_start(struct pc_target_memory *memory, pid_t pid);
 
 struct pc_range {
     uint64_t base, size;
@@ -35,13 +35,13 @@ struct pc_range {
 
 /* Brings ranges (at most PC_WINDOWS, each up to PC_WINDOW_BYTES) into windows with one system call, up to the
  * first byte that is not mapped. */
-void pc_memory_fetch(struct pc_memory *memory, const struct pc_range *ranges, unsigned count);
+void pc_memory_fetch(struct pc_target_memory *memory, const struct pc_range *ranges, unsigned count);
 
-bool pc_memory_holds(const struct pc_memory *memory, uint64_t address, uint64_t length);
+bool pc_memory_holds(const struct pc_target_memory *memory, uint64_t address, uint64_t length);
 
-bool pc_memory_read(struct pc_memory *memory, uint64_t address, void *out, uint64_t length);
+bool pc_memory_read(struct pc_target_memory *memory, uint64_t address, void *out, uint64_t length);
 
-static inline bool pc_memory_u64(struct pc_memory *memory, uint64_t address, uint64_t *out) {
+static inline bool pc_memory_u64(struct pc_target_memory *memory, uint64_t address, uint64_t *out) {
     for (unsigned i = 0; i < PC_WINDOWS; i++) {
         const struct pc_window *w = &memory->windows[i];
         uint64_t at = address - w->base;

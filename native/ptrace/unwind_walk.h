@@ -13,7 +13,7 @@
 struct unwind_walk {
     struct pc_rows *rows;
     const struct pc_maps *maps;
-    struct pc_memory *memory;
+    struct pc_target_memory *memory;
     struct cfi_registers r;
     bool exact; /* the program counter is an interrupted instruction, not a return address */
 };
