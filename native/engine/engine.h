@@ -24,6 +24,15 @@ PyObject *engine_mount_tmpfs(PyObject *self, PyObject *args);
 PyObject *engine_can_enter_view(PyObject *self, PyObject *args);
 PyObject *engine_install_filter(PyObject *self, PyObject *args);
 
+/* order.c: what survives or is lost together. */
+PyObject *engine_losses(PyObject *self, PyObject *args);
+PyObject *engine_requirements(PyObject *self, PyObject *args);
+PyObject *engine_mark_set(PyObject *self, PyObject *updates);
+PyObject *engine_mark_sums(PyObject *self, PyObject *args);
+
+/* chains.c: the last update of each piece of data, and what caches hold back. */
+extern PyTypeObject pc_chains_type;
+
 /* Kills and reaps all children of this process; the number reaped, or -1 when some would not die. */
 int pc_reap_children(void);
 

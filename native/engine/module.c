@@ -2,6 +2,7 @@
  *
  * The signatures are written down, with types, in src/powercut/_engine.pyi. */
 #include "engine.h"
+#include "history.h"
 
 static PyMethodDef methods[] = {
     {"spawn", engine_spawn, METH_VARARGS, "Run a program to its end; (kind, code, seconds, output)."},
@@ -17,6 +18,10 @@ static PyMethodDef methods[] = {
     {"mount_tmpfs", engine_mount_tmpfs, METH_VARARGS, "Mount a new tmpfs, in this mount namespace."},
     {"can_enter_view", engine_can_enter_view, METH_NOARGS, "Whether private views work here, and why not."},
     {"install_filter", engine_install_filter, METH_NOARGS, "Install the tracer's system-call filter."},
+    {"losses", engine_losses, METH_VARARGS, "Updates that must be lost with some."},
+    {"requirements", engine_requirements, METH_VARARGS, "Updates that must survive with some."},
+    {"mark_set", engine_mark_set, METH_O, "A number that stands for a set of updates."},
+    {"mark_sums", engine_mark_sums, METH_VARARGS, "The same for the first updates of a list, every so many."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -29,5 +34,12 @@ static struct PyModuleDef module = {
 };
 
 PyMODINIT_FUNC PyInit__engine(void) {
-    return PyModule_Create(&module);
+    PyObject *made = PyModule_Create(&module);
+    PyTypeObject *types[] = {&pc_history_type, &pc_survivors_type, &pc_block_hashes_type, &pc_chains_type};
+    for (size_t i = 0; made != NULL && i < sizeof(types) / sizeof(*types); i++) {
+        if (PyModule_AddType(made, types[i]) != 0) {
+            Py_CLEAR(made);
+        }
+    }
+    return made;
 }

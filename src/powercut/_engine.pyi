@@ -1,9 +1,15 @@
 """The C extension: system calls and hot loops that Python lacks (native/engine)."""
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Collection, Iterable
+from mmap import mmap
 from os import PathLike
+from typing import Any
+
+import numpy.typing as npt
 
 _Path = str | bytes | PathLike[str]
+_Items = bytes | mmap | array[int] | npt.NDArray[Any]  # numbers or bytes, one after the other
 
 def spawn(
     path: bytes,
@@ -58,3 +64,125 @@ def can_enter_view() -> tuple[bool, str]:
 
 def install_filter() -> None:
     """Install the tracer's system-call filter in this process."""
+
+def losses(firsts: _Items, users: _Items, updates: Iterable[int], issued: int, /) -> frozenset[int]:
+    """Updates that must be lost with some, themselves included, among those issued.
+
+    The users of update u are ``users[firsts[u]:firsts[u + 1]]``; int64 and int32.
+    """
+
+def requirements(
+    firsts: _Items, needs: _Items, guaranteed: _Items, updates: Iterable[int], point: int, /
+) -> frozenset[int]:
+    """Updates that must survive with some, themselves included, leaving out what is guaranteed at a point."""
+
+def mark_set(updates: Iterable[int], /) -> int:
+    """A number of 64 bits that stands for a set of updates: the exclusive or of one for each."""
+
+def mark_sums(updates: _Items, every: int, /) -> bytes:
+    """The marks of the first 0, ``every``, ``2 * every`` and so on of some updates (int32), as 64-bit numbers."""
+
+class History:
+    """The updates of one timeline, by what they change (image/index.py makes the indices)."""
+
+    def __new__(
+        cls,
+        kind: _Items,
+        obj: _Items,
+        start: _Items,
+        length: _Items,
+        data: _Items,
+        fresh: _Items,
+        guaranteed: _Items,
+        trace: _Items,
+        block_keys: _Items,
+        block_first: _Items,
+        block_updates: _Items,
+        size_updates: _Items,
+        cut_updates: _Items,
+        base_sizes: _Items,
+        extent_owners: _Items,
+        extents: _Items,
+        garbage: bool,
+        /,
+    ) -> History: ...
+    def touched(self, differing: Iterable[int], /) -> tuple[list[int], dict[int, set[int] | None], set[int]]:
+        """Where images differ if just these updates survive in one and not in the other.
+
+        Returns the ENTRY updates among them; for each file the blocks whose bytes may differ (None: all); the objects
+        whose size, mode or attributes may differ.
+        """
+
+    def data_from(self, file: int, offset: int, /) -> int:
+        """The first offset, from one on, that the snapshot or any update fills."""
+
+class Survivors:
+    """The updates that survived in one crash state, and what files hold with them."""
+
+    def __new__(
+        cls, history: History, point: int, issued: int, delta_kept: bool, delta: Collection[int], /
+    ) -> Survivors: ...
+    def survives(self, update: int, /) -> bool:
+        """Whether an update survived."""
+
+    def differing(self, other: Survivors, candidates: Iterable[int], /) -> list[int]:
+        """Of some updates, those that survived in just one of two states."""
+
+    def size(self, file: int, /) -> int:
+        """The length of a file."""
+
+    def block(self, file: int, number: int, /) -> bytes:
+        """One whole block, as if the file went on behind its end."""
+
+    def read(self, file: int, offset: int, length: int, /) -> bytes:
+        """Content of a file, cut off at its end."""
+
+    def patch(self, fd: int, file: int, blocks: set[int], end: int, /) -> None:
+        """Write some blocks of a file into an open file, none beyond ``end``."""
+
+    def fill(self, fd: int, file: int, start: int, end: int, /) -> None:
+        """Write what is not zero between two offsets into an open file that reads as zeros there."""
+
+class BlockHashes:
+    """The hashes of one file's blocks, and their exclusive or."""
+
+    def update(self, survivors: Survivors, file: int, blocks: Iterable[int] | None, size: int, /) -> bytes:
+        """Hash some blocks anew, or all, for a file of a size; what stands for the content of the whole file."""
+
+class Chains:
+    """Which update last touched a piece of data, and what caches and buffers hold back.
+
+    Pieces are cache lines of the objects that are managed, and ``unit`` bytes of all others.
+    """
+
+    def __init__(self, unit: int, /) -> None: ...
+    def manage(self, obj: int, /) -> None:
+        """From now on an object persists by cache lines."""
+
+    def manages(self, obj: int, /) -> bool:
+        """Whether an object persists by cache lines."""
+
+    def follow(self, obj: int, start: int, length: int, update: int, /) -> list[int]:
+        """Let an update be the last one of the pieces it touches; those that were it before."""
+
+    def last_updates(self, obj: int, low: int, high: int, /) -> list[int]:
+        """The last update of each line of a managed object that lies in a range of bytes."""
+
+    def run(
+        self,
+        trace: _Items,
+        offset: int,
+        count: int,
+        first_event: int,
+        files: list[tuple[int, int, int, int, int]],
+        guaranteed: _Items,
+        first_need: _Items,
+        needs: _Items,
+        /,
+    ) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]:
+        """Apply ``count`` memory records; the columns of the updates they make.
+
+        ``files`` gives for each file number (number, object, size, last truncate or -1, flags: 1 persistent, 2 the
+        cache survives). ``guaranteed`` is changed in place for older updates. The columns: obj, event, start, length,
+        data, guaranteed, where its needs end, needs.
+        """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from powercut.trace.layout import Fence, Flag, Flush, Kind
+from powercut.trace.layout import Fence, Flag, Flush, Kind, MemoryKind
 from powercut.trace.reader import Trace
 from powercut.trace.writer import TraceWriter
 from tests.models.brute_force import World
@@ -142,6 +142,12 @@ class RunMaker:
             world.size[obj] = max(world.size[obj], op[2] + op[3])
 
 
+def event_of(trace: Trace, op: int) -> int:
+    """The index of an operation's event: of the one record that matters, if it is a run."""
+    written = [index for index, _ in trace.calls()]
+    return written[op + 2] - 1 if op + 2 < len(written) else len(trace.events) - 1
+
+
 def to_trace(ops: list[tuple]) -> Trace:
     """The trace of a run that starts in an empty folder; inode numbers are object numbers plus 100."""
     writer, world = TraceWriter(), World()
@@ -163,7 +169,7 @@ def _event(writer: TraceWriter, world: World, op: tuple) -> None:
     elif what == "sync":
         writer.event(Kind.SYNC)
     elif what == "fence":
-        writer.event(Kind.FENCE, tid=op[1], extra=Fence.SFENCE)
+        _record(writer, op[1], (0, 0, 0, 0, MemoryKind.FENCE, Fence.SFENCE))
     else:
         inode = 100 + world.obj(op[1])
         if what == "link":
@@ -184,16 +190,23 @@ def _event(writer: TraceWriter, world: World, op: tuple) -> None:
         elif what == "chmod":
             writer.event(Kind.SETATTR, inode=inode, extra=op[2])
         elif what == "store":
-            flag = Flag.NONTEMPORAL if op[5] else 0
-            writer.event(Kind.STORE, inode=inode, offset=op[2], data=op[3], tid=op[4], flags=flag)
+            kind = MemoryKind.STORE_NONTEMPORAL if op[5] else MemoryKind.STORE
+            value = int.from_bytes(op[3], "little")
+            _record(writer, op[4], (value, op[2], 0, inode, kind, len(op[3])))
         elif what == "flush":
             how = {"clflush": Flush.CLFLUSH, "clwb": Flush.CLWB}[op[4]]
-            writer.event(Kind.FLUSH, inode=inode, offset=op[2], length=64, tid=op[3], extra=how)
+            _record(writer, op[3], (0, op[2], 0, inode, MemoryKind.FLUSH, how))
         elif what == "msync":
             writer.event(Kind.MSYNC, inode=inode, offset=op[2], length=op[3], extra=4)
         else:
             writer.event(Kind.FSYNC if what == "fsync" else Kind.FDATASYNC, inode=inode)
     _follow(world, op)
+
+
+def _record(writer: TraceWriter, thread: int, record: tuple[int, int, int, int, int, int]) -> None:
+    """A run of one record, with its file's inode as the file's number."""
+    told = [(thread, 0, 0, 0, MemoryKind.THREAD, 0), (record[3], 0, 0, record[3], MemoryKind.FILE, 0)]
+    writer.memory([*told, record])
 
 
 def _follow(world: World, op: tuple) -> None:

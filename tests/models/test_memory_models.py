@@ -11,7 +11,7 @@ from powercut.model.memory import EADR, MEMORIES, PAGE_CACHE, PX86
 from powercut.states.lattice import Lattice
 from powercut.states.timeline import Timeline
 from tests.models.brute_force import all_images
-from tests.models.random_runs import MEMORY_KINDS, RunMaker, to_trace
+from tests.models.random_runs import MEMORY_KINDS, RunMaker, event_of, to_trace
 from tests.models.test_models import MOST_PENDING, SHARDS, engine_image
 
 RUNS = 10_000  # for each memory model
@@ -25,7 +25,7 @@ def compare(seed: int, row: FileSystem) -> int:
     timeline = Timeline(to_trace(ops), row)
     assert not timeline.notes
     until = len(ops) - 1 if seed % 3 else seed % len(ops)
-    lattice = Lattice(timeline, 2 * (until + 1))
+    lattice = Lattice(timeline, 2 * event_of(timeline.trace, until))
     if len(lattice.pending) > MOST_PENDING:
         return 0
     states = list(lattice.states())

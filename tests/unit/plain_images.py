@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -46,6 +47,17 @@ class PlainImage:
         content = self.things[file].content
         rest = content[offset:].lstrip(b"\0")
         return len(content) - len(rest) if rest else 1 << 60
+
+    def patch(self, fd: int, file: int, blocks: set[int], end: int) -> None:
+        for block in blocks:
+            os.pwrite(fd, self.things[file].content[block * BLOCK : min(block * BLOCK + BLOCK, end)], block * BLOCK)
+
+    def fill(self, fd: int, file: int, start: int, end: int) -> None:
+        content = self.things[file].content
+        for offset in range(start, end, BLOCK):
+            piece = content[offset : min(offset + BLOCK, end)]
+            if piece.strip(b"\0"):
+                os.pwrite(fd, piece, offset)
 
     def mode(self, obj: int) -> int:
         return self.things[obj].mode

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from powercut.errors import UsageError
-from powercut.trace.layout import Fence, Flag, Flush, Kind, MemoryKind
+from powercut.trace.layout import EVENT, Fence, Flag, Flush, Kind, MemoryKind
 from powercut.trace.reader import Trace
 from powercut.trace.writer import TraceWriter
 
@@ -61,15 +62,26 @@ def test_runs_stand_where_they_were_written(runs: list[tuple[int, int, list[tupl
             seen.add(pid)
         writer.memory([*records, *(record(h) for h in some)], pid=pid)
         writer.event(Kind.SYNC, pid=pid, tid=tid)
-        wanted += [(pid, tid, h) for h in some] + [(pid, tid, None)]
+        wanted += [(pid, tid, Kind.MEMORY)] * len(records) + [(pid, tid, h) for h in some] + [(pid, tid, Kind.SYNC)]
     trace = writer.trace()
     assert len(trace.events) == len(wanted)
     for event, (pid, tid, happening) in zip(trace.events, wanted, strict=True):
         assert (event["pid"], event["tid"]) == (pid, tid)
-        if happening is None:
-            assert event["kind"] == Kind.SYNC
+        if isinstance(happening, Kind):
+            assert event["kind"] == happening
         else:
             assert found(trace, event) == expected(trace, happening)
+    assert_columns_and_rows_agree(trace)
+
+
+def assert_columns_and_rows_agree(trace: Trace) -> None:
+    rows = trace.events[:]
+    for name in EVENT.names:
+        assert trace.events[name].tolist() == rows[name].tolist(), name
+    some = np.arange(0, len(rows), 3)
+    assert trace.events[some].tolist() == rows[some].tolist()
+    for kind in (Kind.STORE, Kind.FLUSH, Kind.SYNC):
+        assert trace.inodes(kind) == set(rows["inode"][rows["kind"] == kind].tolist())
 
 
 def test_threads_switch_inside_a_run_and_stores_have_flags() -> None:
@@ -88,10 +100,10 @@ def test_threads_switch_inside_a_run_and_stores_have_flags() -> None:
         ]
     )
     events = writer.trace().events
-    assert events["tid"].tolist() == [7, 8, 8, 8, 8]
-    flags = [Flag.LOCKED, Flag.NONTEMPORAL, Flag.NONTEMPORAL | Flag.REST, Flag.KERNEL, 0]
+    assert events["tid"].tolist() == [7, 7, 7, 8, 8, 8, 8, 8]
+    flags = [0, 0, Flag.LOCKED, 0, Flag.NONTEMPORAL, Flag.NONTEMPORAL | Flag.REST, Flag.KERNEL, 0]
     assert events["flags"].tolist() == flags
-    assert events["length"].tolist() == [8, 8, 8, 1, 4096]
+    assert events["length"].tolist() == [0, 0, 8, 0, 8, 8, 1, 4096]
 
 
 def test_a_file_number_means_what_its_process_said_last() -> None:
@@ -99,7 +111,8 @@ def test_a_file_number_means_what_its_process_said_last() -> None:
     for pid, inode in ((1, 501), (2, 502), (1, 503)):
         writer.memory([(inode, 0, 0, 1, MemoryKind.FILE, 0), (1, 0, 0, 1, MemoryKind.STORE, 8)], pid=pid)
         writer.memory([(1, 8, 0, 1, MemoryKind.STORE, 8)], pid=1)
-    assert writer.trace().events["inode"].tolist() == [501, 501, 502, 501, 503, 503]
+    events = writer.trace().events
+    assert events["inode"][events["kind"] == Kind.STORE].tolist() == [501, 501, 502, 501, 503, 503]
 
 
 @pytest.mark.parametrize(
@@ -109,6 +122,7 @@ def test_a_file_number_means_what_its_process_said_last() -> None:
         (1, 0, 0, 0, 77, 0),
         (1, 0, 0, 0, MemoryKind.STORE, 0),
         (1, 4, 0, 0, MemoryKind.STORE, 8),  # across words
+        (1, 1 << 60, 0, 0, MemoryKind.STORE, 8),  # no file is that long
     ],
 )
 def test_impossible_records_are_refused(bad: tuple) -> None:
@@ -126,4 +140,18 @@ def test_a_run_outside_the_file_is_refused() -> None:
     writer.event(Kind.MEMORY, length=24)
     writer._events[-1] = (*writer._events[-1][:8], 1 << 40, *writer._events[-1][9:])
     with pytest.raises(UsageError, match="outside the file"):
+        writer.trace()
+
+
+def test_a_memory_event_outside_a_run_is_refused() -> None:
+    writer = TraceWriter()
+    writer.event(Kind.STORE, inode=1, data=b"x")
+    with pytest.raises(UsageError, match="outside a run"):
+        writer.trace()
+
+
+def test_a_stack_that_is_not_there_is_refused() -> None:
+    writer = TraceWriter()
+    writer.memory([(501, 0, 0, 1, MemoryKind.FILE, 0), (1, 0, 9, 1, MemoryKind.STORE, 8)])
+    with pytest.raises(UsageError, match="not there"):
         writer.trace()

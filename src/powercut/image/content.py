@@ -18,9 +18,7 @@ from xxhash import xxh3_64_intdigest
 from powercut.image.image import BLOCK, Image
 from powercut.image.placement import Node
 
-PIECE = 1 << 20  # how much is read at once
 COMPARED = 1 << 17  # how much is compared at once, and has one check sum
-_ZEROS = bytes(PIECE)
 _NO_XATTRS = (errno.ENOTSUP, errno.EPERM, errno.ENODATA)
 _OURS = (b"user.", b"system.posix_acl_")  # attribute names that a check could have set
 _WRITE = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -42,9 +40,9 @@ def update_file(path: bytes, obj: int, node: Node, image: Image) -> bool:
         if node.doubted or node.blocks is None:
             _compare(fd, obj, image, kept, node.sums)
         elif node.blocks:
-            _patch(fd, obj, image, node.blocks, kept)
+            image.patch(fd, obj, node.blocks, kept)
         if kept < size:
-            _fill(fd, obj, image, kept, size)
+            image.fill(fd, obj, kept, size)
     finally:
         os.close(fd)
     node.size = node.low = size
@@ -87,24 +85,19 @@ def _open(path: bytes, node: Node) -> int:
 
 
 def _runs(blocks: set[int], limit: int) -> Iterator[tuple[int, int]]:
-    """Byte ranges of neighbouring blocks, none longer than a piece, none beyond the limit."""
+    """Byte ranges of neighbouring blocks, none beyond the limit."""
     start = end = -1
     for block in sorted(blocks):
         offset = block * BLOCK
         if offset >= limit:
             break
-        if offset != end or end - start >= PIECE:
+        if offset != end:
             if end > start:
                 yield start, end
             start = offset
         end = min(offset + BLOCK, limit)
     if end > start:
         yield start, end
-
-
-def _patch(fd: int, obj: int, image: Image, blocks: set[int], limit: int) -> None:
-    for start, end in _runs(blocks, limit):
-        _write(fd, image.read(obj, start, end - start), start)
 
 
 def _compare(fd: int, obj: int, image: Image, end: int, sums: dict[int, int]) -> None:
@@ -132,16 +125,6 @@ def _next_piece(fd: int, obj: int, image: Image, offset: int) -> int:
             return offset
         on_disk = sys.maxsize
     return min(on_disk, image.data_from(obj, offset)) // COMPARED * COMPARED
-
-
-def _fill(fd: int, obj: int, image: Image, start: int, end: int) -> None:
-    """Write what is not zero into a range that reads as zeros."""
-    offset = image.data_from(obj, start)
-    while offset < end:
-        length = min(PIECE - offset % PIECE, end - offset)
-        wanted = image.read(obj, offset, length)
-        _write_where(fd, wanted, _ZEROS, offset)
-        offset = image.data_from(obj, offset + length)
 
 
 def _write_where(fd: int, wanted: bytes, found: bytes, offset: int) -> None:

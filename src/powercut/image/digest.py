@@ -8,13 +8,17 @@ one trace compare across models (objects are numbered alike), but not across tra
 from __future__ import annotations
 
 from collections import defaultdict
+from struct import Struct
 
-from xxhash import xxh3_128_intdigest
+from xxhash import xxh3_128_digest, xxh3_128_intdigest
 
-from powercut.image.image import BLOCK, ObjectKind
+from powercut import _engine
+from powercut.image.image import ObjectKind
 from powercut.image.view import StateImage
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
+
+_FACTS = Struct("<4q")  # of an object: kind, mode, number of names, size
 
 
 class Digester:
@@ -59,7 +63,7 @@ class Digester:
     def _forget(self, file: int, blocks: set[int] | None) -> None:
         content = self._contents.get(file)
         if content is not None:
-            content.stale |= content.hashes.keys() if blocks is None else blocks
+            content.doubt(blocks)
 
     def _follow(self, image: StateImage, entry: tuple[int, bytes]) -> set[int]:
         """Keep track of which names stand for which object; the objects whose number of names changed."""
@@ -77,51 +81,47 @@ class Digester:
         obj = self._value.get(entry)
         value = 0
         if obj is not None:
-            content = self._hash_object(image, obj).to_bytes(16, "little")
+            content = self._hash_object(image, obj)
             value = xxh3_128_intdigest(entry[0].to_bytes(8, "little") + entry[1] + b"\0" + content)
         self._total ^= self._items.get(entry, 0) ^ value
         self._items[entry] = value
 
-    def _hash_object(self, image: StateImage, obj: int) -> int:
+    def _hash_object(self, image: StateImage, obj: int) -> bytes:
         kind, attributes = image.kind(obj), image.xattrs(obj)
-        facts = [int(kind), image.mode(obj), len(self._names[obj])]
         more = b"".join(k + b"\0" + v + b"\0" for k, v in sorted(attributes.items())) if attributes else b""
+        size = 0
         if kind == ObjectKind.FILE:
-            facts.append(image.size(obj))
-            facts.append(self._hash_content(image, obj, facts[-1]))
+            size = image.size(obj)
+            content = self._contents.get(obj)
+            if content is None:
+                content = self._contents[obj] = _Content()
+            more = content.hash(image, obj, size) + more
         elif kind == ObjectKind.SYMLINK:
             more += image.target(obj)
         elif kind == ObjectKind.FOLDER:
-            facts.append(obj)  # what is inside is hashed with the folder's number
-        return xxh3_128_intdigest(b"".join(fact.to_bytes(16, "little") for fact in facts) + more)
-
-    def _hash_content(self, image: StateImage, file: int, size: int) -> int:
-        """Exclusive or of the hashes of all blocks that lie in the file, holes of whole blocks aside."""
-        content = self._contents.get(file)
-        if content is None:
-            content = self._contents[file] = _Content(self._present_blocks(file))
-        for block in content.stale:
-            held = image.block(file, block)[: size - block * BLOCK].rstrip(b"\0") if block * BLOCK < size else b""
-            content.put(block, xxh3_128_intdigest(held, seed=block + 1) if held else 0)
-        content.stale.clear()
-        return content.total
-
-    def _present_blocks(self, file: int) -> set[int]:
-        """Blocks that may hold anything but zeros."""
-        blocks = self._timeline.index.touched_blocks(file)
-        for start, length, _ in self._timeline.tree.things[file].base_data:
-            blocks.update(range(start // BLOCK, (start + length - 1) // BLOCK + 1))
-        return blocks
+            size = obj  # what is inside is hashed with the folder's number
+        return xxh3_128_digest(_FACTS.pack(kind, image.mode(obj), len(self._names[obj]), size) + more)
 
 
 class _Content:
-    """The hashes of a file's blocks, their exclusive or, and which of them must be made anew."""
+    """The hashes of a file's blocks, and which of them must be made anew: None for all."""
 
-    def __init__(self, blocks: set[int]) -> None:
-        self.hashes: dict[int, int] = {}
-        self.total = 0
-        self.stale = blocks
+    __slots__ = ("_hashes", "_stale", "_total")
 
-    def put(self, block: int, value: int) -> None:
-        self.total ^= self.hashes.get(block, 0) ^ value
-        self.hashes[block] = value
+    def __init__(self) -> None:
+        self._hashes = _engine.BlockHashes()
+        self._stale: set[int] | None = None
+        self._total = b""
+
+    def doubt(self, blocks: set[int] | None) -> None:
+        if blocks is None or self._stale is None:
+            self._stale = None
+        else:
+            self._stale |= blocks
+
+    def hash(self, image: StateImage, file: int, size: int) -> bytes:
+        """What stands for the content: the exclusive or of the hashes of all blocks that lie in the file."""
+        if self._stale is None or self._stale:
+            self._total = self._hashes.update(image.survivors, file, self._stale, size)
+            self._stale = set()
+        return self._total

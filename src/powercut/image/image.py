@@ -45,6 +45,12 @@ class Image(Protocol):
     def data_from(self, file: int, offset: int) -> int:
         """The first offset, from one on, at which there may be anything but zeros; beyond the end if there is none."""
 
+    def patch(self, fd: int, file: int, blocks: set[int], end: int) -> None:
+        """Write some blocks of a file into an open file, none beyond `end`."""
+
+    def fill(self, fd: int, file: int, start: int, end: int) -> None:
+        """Write what is not zero between two offsets into an open file that reads as zeros there."""
+
     def mode(self, obj: int) -> int:
         """Permission bits (st_mode & 0o7777)."""
 

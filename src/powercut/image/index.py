@@ -1,44 +1,41 @@
 """Where each part of an image comes from: the updates of every name, block, size and attribute, in program order.
 
 The index is made once from the columns of a timeline, by sorting; looking up a name or a block does not depend on the
-length of the trace.
+length of the trace. What blocks and sizes come from is looked up in C (`_engine.History`), names and attributes here.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
-from operator import itemgetter
 
 import numpy as np
+import numpy.typing as npt
 
+from powercut import _engine
 from powercut.image.image import BLOCK, Changes, ObjectKind
-from powercut.image.versions import BlockVersions
-from powercut.states.state import NEVER
 from powercut.states.tree import Tree
 from powercut.states.updates import UpdateKind, Updates
 from powercut.trace.reader import Trace
 
 _BLOCK_BITS = 40  # a block key: object above, block number below
-_REMEMBERED = 20_000  # look-ups kept
-
-
-def _block_key(file: int, block: int) -> int:
-    return (file << _BLOCK_BITS) | block
+_Int32 = npt.NDArray[np.int32]
+_Int64 = npt.NDArray[np.int64]
 
 
 class ImageIndex:
-    """Updates by what they change."""
+    """Updates by what they change.
 
-    def __init__(self, trace: Trace, updates: Updates, tree: Tree) -> None:
+    Attributes:
+        history: the same for content and sizes, in C.
+    """
+
+    def __init__(self, trace: Trace, updates: Updates, tree: Tree, *, garbage: bool) -> None:
+        """`garbage`: whether data that was lost shows as such where its size survived."""
         self.trace = trace
         self.updates = updates
         self.tree = tree
-        self._known_blocks: dict[int, list[int]] = {}
-        self._known_sizes: dict[int, list[int]] = {}
-        self._index_data()
         self.names: dict[tuple[int, bytes], list[tuple[int, int]]] = defaultdict(list)  # -> (update, object or -1)
         self.names_in: dict[int, dict[bytes, None]] = defaultdict(dict)  # folder -> names that ever change
         for effect in range(len(updates.effect_update)):
@@ -49,88 +46,65 @@ class ImageIndex:
         self.modes: dict[int, list[int]] = defaultdict(list)
         self.xattrs: dict[int, list[int]] = defaultdict(list)
         self._index_metadata()
+        self.history = self._make_history(garbage)
 
-    def _index_data(self) -> None:
-        """Sort the data updates by block; an update of several blocks stands under each."""
+    def _make_history(self, garbage: bool) -> _engine.History:
         updates = self.updates
-        if not len(updates):
-            self._block_keys, self._block_updates = np.empty(0, np.int64), np.empty(0, np.int32)
-            self._sizes, self._size_owner = np.empty(0, np.int32), np.empty(0, np.int32)
-            return
-        kind = np.frombuffer(updates.kind, np.int8)
-        obj = np.frombuffer(updates.obj, np.int32)
-        data = np.flatnonzero(kind == UpdateKind.DATA)
-        start, length = (np.frombuffer(column, np.int64)[data] for column in (updates.start, updates.length))
-        first, last = start // BLOCK, (start + length - 1) // BLOCK
-        counts = last - first + 1
-        owner = np.repeat(data, counts)
-        offsets = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-        keys = (obj[owner].astype(np.int64) << _BLOCK_BITS) | (np.repeat(first, counts) + offsets)
+        kind, obj = np.frombuffer(updates.kind or b"", np.int8), np.frombuffer(updates.obj or b"", np.int32)
+        cuts = np.isin(kind, (UpdateKind.CUT, UpdateKind.ZERO))
+        return _engine.History(
+            updates.kind,
+            updates.obj,
+            updates.start,
+            updates.length,
+            updates.data,
+            updates.fresh,
+            updates.guaranteed,
+            self.trace._buffer,
+            *self._by_block(kind, obj),
+            _by_owner(kind == UpdateKind.SIZE, obj),
+            _by_owner(cuts, obj),
+            np.array([thing.base_size for thing in self.tree.things], np.int64),
+            *self._extents(),
+            garbage,
+        )
+
+    def _by_block(self, kind: npt.NDArray[np.int8], obj: _Int32) -> tuple[_Int64, _Int64, _Int32]:
+        """Sort the data updates by block; an update of several blocks stands under each.
+
+        The keys of all blocks that are touched, where the updates of each begin, and all these updates.
+        """
+        updates = self.updates
+        data = np.flatnonzero(kind == UpdateKind.DATA).astype(np.int32)
+        start = np.frombuffer(updates.start or b"", np.int64)[data]
+        length = np.frombuffer(updates.length or b"", np.int64)[data]
+        first = start // BLOCK
+        counts = np.maximum((start + length - 1) // BLOCK - first + 1, 0)
+        del start, length
+        keys = first | obj[data].astype(np.int64) << _BLOCK_BITS
+        if counts.max(initial=1) > 1 or counts.min(initial=1) < 1:
+            keys, data = np.repeat(keys, counts), np.repeat(data, counts)
+            keys += np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
+        del first, counts
         order = np.argsort(keys, kind="stable")
-        self._block_keys = keys[order]
-        self._block_updates = owner[order].astype(np.int32)
-        sizes = np.flatnonzero(kind == UpdateKind.SIZE)
-        order = np.argsort(obj[sizes], kind="stable")
-        self._sizes = sizes[order].astype(np.int32)
-        self._size_owner = obj[self._sizes]
+        keys, data = keys[order], data[order]
+        begins = np.flatnonzero(np.diff(keys, prepend=-1))
+        return keys[begins], np.append(begins, len(keys)).astype(np.int64), data
+
+    def _extents(self) -> tuple[_Int32, _Int64]:
+        """The content of the snapshot: whose each piece is; its offset in the file, length, place in the trace."""
+        things = enumerate(self.tree.things)
+        pieces = sorted((number, *extent) for number, thing in things for extent in thing.base_data if extent[1])
+        table = np.array(pieces, np.int64).reshape(-1, 4)
+        return table[:, 0].astype(np.int32), np.ascontiguousarray(table[:, 1:])
 
     def _index_metadata(self) -> None:
         updates = self.updates
         into = {UpdateKind.CUT: self.cuts, UpdateKind.ZERO: self.cuts, UpdateKind.MODE: self.modes}
         into[UpdateKind.XATTR] = self.xattrs
-        kinds = np.frombuffer(updates.kind, np.int8) if len(updates) else np.empty(0, np.int8)
+        kinds = np.frombuffer(updates.kind or b"", np.int8)
         for update in np.flatnonzero(np.isin(kinds, list(into))).tolist():
             into[UpdateKind(updates.kind[update])][updates.obj[update]].append(update)
-
-    @cached_property
-    def versions(self) -> BlockVersions:
-        """What blocks hold after their first so many writes."""
-        return BlockVersions(self)
-
-    def of_block(self, file: int, block: int) -> list[int]:
-        """Data updates that touch a block, in program order."""
-        key = _block_key(file, block)
-        known = self._known_blocks.get(key)
-        if known is None:
-            first, last = np.searchsorted(self._block_keys, (key, key + 1))
-            known = self._remember(self._known_blocks, key, self._block_updates[first:last].tolist())
-        return known
-
-    def touched_blocks(self, file: int) -> set[int]:
-        """All blocks of a file that any data update touches."""
-        return self._touched_between(file, 0, 1 << _BLOCK_BITS)
-
-    def _touched_between(self, file: int, low: int, high: int) -> set[int]:
-        first, last = np.searchsorted(self._block_keys, (_block_key(file, 0) + low, _block_key(file, 0) + high))
-        return set((self._block_keys[first:last] & ((1 << _BLOCK_BITS) - 1)).tolist())
-
-    def data_from(self, file: int, offset: int) -> int:
-        """The first offset, from one on, that the snapshot or any update fills."""
-        position = int(np.searchsorted(self._block_keys, _block_key(file, offset // BLOCK)))
-        found = NEVER
-        if position < len(self._block_keys) and int(self._block_keys[position]) >> _BLOCK_BITS == file:
-            found = max(offset, (int(self._block_keys[position]) & ((1 << _BLOCK_BITS) - 1)) * BLOCK)
-        extents = self.tree.things[file].base_data
-        for start, length, _ in extents[max(0, bisect_right(extents, offset, key=itemgetter(0)) - 1) :]:
-            if start + length > offset:
-                return min(found, max(offset, start))
-        return found
-
-    def sizes(self, file: int) -> list[int]:
-        """SIZE updates of a file, in program order."""
-        known = self._known_sizes.get(file)
-        if known is None:
-            first, last = np.searchsorted(self._size_owner, (file, file + 1))
-            known = self._remember(self._known_sizes, file, self._sizes[first:last].tolist())
-        return known
-
-    @staticmethod
-    def _remember(cache: dict[int, list[int]], key: int, value: list[int]) -> list[int]:
-        """Keep what was looked up lately; a long trace must not become a second copy of itself."""
-        if len(cache) >= _REMEMBERED:
-            cache.clear()
-        cache[key] = value
-        return value
 
     def everything(self) -> Changes:
         """All names, blocks and attributes of the base and of all updates."""
@@ -146,45 +120,13 @@ class ImageIndex:
 
     def touched(self, differing: Iterable[int]) -> Changes:
         """Where images differ if just these updates survive in one and not in the other."""
-        updates, changes = self.updates, Changes()
-        grown: dict[int, list[int]] = {}  # file -> its SIZE updates
-        for update in differing:
-            kind, obj = updates.kind[update], updates.obj[update]
-            if kind == UpdateKind.DATA:
-                start = updates.start[update]
-                blocks = range(start // BLOCK, (start + updates.length[update] - 1) // BLOCK + 1)
-                self._add_blocks(changes, obj, blocks)
-            elif kind == UpdateKind.ENTRY:
-                first = updates.start[update]
-                for effect in range(first, first + updates.length[update]):
-                    name = updates.names[updates.effect_name[effect]]
-                    changes.entries.add((updates.effect_folder[effect], name))
-            elif kind == UpdateKind.SIZE:
-                grown.setdefault(obj, []).append(update)
-            else:
-                changes.meta.add(obj)
-                if kind in (UpdateKind.CUT, UpdateKind.ZERO):
-                    changes.blocks[obj] = None
-        for file, sizes in grown.items():  # what was hidden behind the end may show now
-            changes.meta.add(file)
-            self._add_blocks(changes, file, self._grown_blocks(file, min(sizes), max(sizes)))
-        return changes
-
-    def _grown_blocks(self, file: int, first: int, last: int) -> Iterable[int]:
-        """The touched blocks that these sizes may uncover, and those of the old and the new end."""
-        sizes = self.sizes(file)
-        position = bisect_left(sizes, first)
-        low = self.updates.start[sizes[position - 1]] if position else self.tree.things[file].base_size
-        high = self.updates.start[last]
-        if file in self.cuts:  # a truncate may lie between: anything below may show
-            low, high = 0, max(self.updates.start[size] for size in sizes)
-        return self._touched_between(file, low // BLOCK, -(-high // BLOCK)) | {low // BLOCK, (high - 1) // BLOCK}
-
-    @staticmethod
-    def _add_blocks(changes: Changes, file: int, blocks: Iterable[int]) -> None:
-        known = changes.blocks.setdefault(file, set())
-        if known is not None:
-            known.update(blocks)
+        renamed, blocks, meta = self.history.touched(differing)
+        updates, entries = self.updates, set[tuple[int, bytes]]()
+        for update in renamed:
+            first = updates.start[update]
+            for effect in range(first, first + updates.length[update]):
+                entries.add((updates.effect_folder[effect], updates.names[updates.effect_name[effect]]))
+        return Changes(entries, blocks, meta)
 
     def path_of(self, obj: int, *, at: int | None = None) -> bytes:
         """The last path that the object had by update `at` (or ever), for messages."""
@@ -243,3 +185,9 @@ class ImageIndex:
         if len(words) == 2 and not words[0][1]:
             return f"the rename of {words[0][0]} to {words[1][0]}"
         return " and ".join(f"the {'name' if there else 'removal of the name'} {path}" for path, there in words)
+
+
+def _by_owner(wanted: npt.NDArray[np.bool_], obj: _Int32) -> _Int32:
+    """The numbers of some updates, by object and then in program order."""
+    updates = np.flatnonzero(wanted).astype(np.int32)
+    return updates[np.argsort(obj[updates], kind="stable")]

@@ -84,7 +84,7 @@ def mapped_files(trace: Trace) -> list[bytes]:
         return []
     names: dict[int, int] = {}  # inode -> its last name
     mapped: dict[bytes, None] = {}
-    for record in trace.records():
+    for _, record in trace.calls():
         if record[KIND] == Kind.MMAP:
             mapped[trace.string(names.get(record[INODE], 0))] = None
         elif record[PATH2] or record[PATH]:

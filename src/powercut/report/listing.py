@@ -27,7 +27,8 @@ def list_trace(trace: Trace) -> Iterator[str]:
         yield f"{key}: {printable(value)}"
     names: dict[int, str] = {}
     for index, event in enumerate(trace.events):
-        yield _line(trace, places, names, index, event)
+        if event["kind"] != Kind.MEMORY:  # which only says what thread or file the next ones mean
+            yield _line(trace, places, names, index, event)
     if trace.truncated:
         yield "the trace was cut short here"
 

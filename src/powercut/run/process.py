@@ -19,7 +19,8 @@ from powercut.run.jobs import Job
 from powercut.run.worker import Setup, run_worker
 
 _CHUNK = 1 << 18
-_AHEAD_SECONDS = 0.3  # how much work a worker gets at once
+_AHEAD_SECONDS = 0.15  # how much work a worker gets at once
+_COUNT_SECONDS = 0.05  # how long results are counted, at least for as many as it has at hand, to tell how fast it is
 _DEPTHS = (2, 512)
 
 
@@ -90,7 +91,7 @@ class WorkerProcess:
         since, count = self._counted
         elapsed = time.monotonic() - since
         count += results
-        if elapsed > _AHEAD_SECONDS / 2:
+        if elapsed > _COUNT_SECONDS or count >= self.depth:
             low, high = _DEPTHS
             self.depth = max(low, min(high, int(count / elapsed * _AHEAD_SECONDS), 4 * self.depth))
             self._counted = (time.monotonic(), 0)

@@ -15,19 +15,30 @@ Before: the events of a trace, and the memory row of each mapped file. After: up
       persistent memory (MAP_SYNC) sees to that at the page fault;
   M8  a rename over an existing name (R6) does not wait for stores to persistent memory.
 
+M1 to M5 are applied by `native/engine/chains.c`, run by run; the rest by `rules.py`.
+
 `tests/models/memory_twin.py` states the same rules a second time, independently.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping
 
 import numpy as np
 
-from powercut.model.memory import AUTO, LINE, PAGE_CACHE, PX86, Memory
-from powercut.trace.layout import Flush, Kind
+from powercut.model.memory import AUTO, PAGE_CACHE, PX86, Memory
+from powercut.trace.layout import PID, Kind, MemoryKind, Record
 from powercut.trace.reader import Trace
+
+_STORES = (
+    MemoryKind.STORE,
+    MemoryKind.STORE_NONTEMPORAL,
+    MemoryKind.STORE_LOCKED,
+    MemoryKind.STORE_KERNEL,
+)
+_STORING = (*_STORES, *(kind | MemoryKind.REST for kind in _STORES))
+_TOUCHING = (*_STORING, MemoryKind.FLUSH)
 
 
 def media(trace: Trace, wanted: Memory) -> Mapping[int, Memory]:
@@ -36,70 +47,38 @@ def media(trace: Trace, wanted: Memory) -> Mapping[int, Memory]:
     On its own, powercut goes by what the program does: cache lines that are flushed are persistent memory; files that
     are synced by msync are not; of the rest, all are persistent memory if the program flushes lines anywhere.
     """
-    stored = _inodes(trace, Kind.STORE)
+    stored = trace.inodes(Kind.STORE)
     if wanted is not AUTO:
         return dict.fromkeys(stored, wanted)
-    flushed, synced = _inodes(trace, Kind.FLUSH), _inodes(trace, Kind.MSYNC)
+    flushed, synced = trace.inodes(Kind.FLUSH), trace.inodes(Kind.MSYNC)
     rest = PX86 if flushed else PAGE_CACHE
     return {i: PX86 if i in flushed else PAGE_CACHE if i in synced else rest for i in stored}
 
 
-def _inodes(trace: Trace, kind: Kind) -> set[int]:
-    return set(np.unique(trace.events["inode"][trace.of_kind(kind)]).tolist())
+class MappedFiles:
+    """Which file a number in memory records means, process by process."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._inodes: dict[int, dict[int, int]] = defaultdict(dict)
+
+    def in_run(self, event: Record) -> dict[int, int]:
+        """The files that a run stores to or flushes: number -> inode."""
+        records = self._trace.run(event)
+        inodes = self._inodes[event[PID]]
+        for record in records[records["kind"] == MemoryKind.FILE]:
+            inodes[int(record["file"])] = int(record["value"])
+        touching = np.isin(records["kind"], _TOUCHING)
+        return {number: inodes[number] for number in np.unique(records["file"][touching]).tolist()}
+
+    def first_store(self, event: Record, number: int, size: int) -> int | None:
+        """The first record of a run that stores into a file, before its end."""
+        records = self._trace.run(event)
+        stores = np.isin(records["kind"], _STORING) & (records["file"] == number) & (records["offset"] < size)
+        found = np.flatnonzero(stores)
+        return int(found[0]) if len(found) else None
 
 
-class Caches:
-    """What the processors' caches and buffers still hold back, line by line and thread by thread."""
-
-    def __init__(self) -> None:
-        self._lines: dict[int, dict[int, int]] = {}  # object -> line -> its last update
-        self._on_their_way: dict[int, list[int]] = defaultdict(list)  # thread -> guaranteed at its next fence
-
-    @property
-    def objects(self) -> Set[int]:
-        """All that is persistent memory."""
-        return self._lines.keys()
-
-    def manage(self, obj: int) -> None:
-        """From now on an object is persistent memory."""
-        self._lines.setdefault(obj, {})
-
-    def manages(self, obj: int) -> bool:
-        """Whether an object is persistent memory."""
-        return obj in self._lines
-
-    def follow(self, obj: int, start: int, length: int, update: int) -> list[int]:
-        """Let an update be the last one of the lines it touches; the updates that were it before (M1)."""
-        lines = self._lines[obj]
-        before: list[int] = []
-        for line in range(start // LINE, (start + length - 1) // LINE + 1):
-            last = lines.get(line)
-            if last is not None and last not in before:
-                before.append(last)
-            lines[line] = update
-        return before
-
-    def flush(self, obj: int, offset: int, thread: int, how: int) -> list[int]:
-        """What a flush guarantees at once (M2); the rest is on its way (M3)."""
-        last = self._lines.get(obj, {}).get(offset // LINE)
-        if last is None:
-            return []
-        if how == Flush.CLFLUSH:
-            return [last]
-        self._on_their_way[thread].append(last)
-        return []
-
-    def bypass(self, update: int, thread: int) -> None:
-        """A non-temporal store is on its way at once (M4)."""
-        self._on_their_way[thread].append(update)
-
-    def fence(self, thread: int) -> list[int]:
-        """What a fence guarantees (M3, M4)."""
-        return self._on_their_way.pop(thread, [])
-
-    def last_updates(self, obj: int, start: int = 0, end: int | None = None) -> Iterable[int]:
-        """The last update of each line of an object, or of those in a range (M6)."""
-        lines = self._lines.get(obj, {})
-        if end is None:
-            return lines.values()
-        return [update for line, update in lines.items() if start < (line + 1) * LINE and line * LINE < end]
+def flags_of(medium: Memory) -> int:
+    """A memory row as `_engine.Chains.run` knows it."""
+    return (1 if medium.persistent else 0) | (2 if medium.cache_survives else 0)

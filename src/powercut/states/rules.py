@@ -28,9 +28,11 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
+from powercut import _engine
 from powercut.image.image import ObjectKind
 from powercut.model.filesystem import BLOCK, Exposed, FileSystem
-from powercut.states.memory_rules import Caches, media
+from powercut.model.memory import PAGE_CACHE
+from powercut.states.memory_rules import MappedFiles, flags_of, media
 from powercut.states.state import NEVER
 from powercut.states.tree import ROOT, Thing, Tree
 from powercut.states.updates import UpdateKind, Updates
@@ -41,10 +43,10 @@ from powercut.trace.layout import (
     INODE,
     KIND,
     LENGTH,
+    MEMORY,
     OFFSET,
     PATH,
     PATH2,
-    TID,
     Flag,
     Kind,
     Record,
@@ -53,15 +55,14 @@ from powercut.trace.reader import Trace
 
 FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, FALLOC_COLLAPSE, FALLOC_ZERO_RANGE, FALLOC_INSERT = 1, 2, 8, 16, 32
 MS_SYNC = 4
+MappedFile = tuple[int, int, int, int, int]  # see _engine.Chains.run
 _CREATES: dict[int, ObjectKind] = {
     Kind.MKDIR: ObjectKind.FOLDER,
     Kind.SYMLINK: ObjectKind.SYMLINK,
     Kind.MKNOD: ObjectKind.OTHER,
 }
 _SYNC, _DSYNC, _IMPORT = int(Flag.SYNC), int(Flag.DSYNC), int(Flag.IMPORT)  # plain numbers: this loop is hot
-_NONTEMPORAL = int(Flag.NONTEMPORAL)
 _NOT_SETTLED = (UpdateKind.DATA, UpdateKind.MODE, UpdateKind.XATTR)
-_KEY_SHIFT = 44  # a key of a piece of data: object number above, piece number below
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,6 @@ class Rules:
         self._event = 0
         self._now = 0  # the time at which a sync of this moment guarantees
         self._unit = min(row.piece, BLOCK)
-        self._last_data: dict[int, int] = {}
         self._last_size: dict[int, int] = {}
         self._last_cut: dict[int, int] = {}
         self._last_name: dict[tuple[int, bytes], int] = {}
@@ -106,7 +106,9 @@ class Rules:
         self._last_journal = -1
         self._all_synced = 0
         self._media = media(trace, row.memory)
-        self._caches = Caches()
+        self._mapped = MappedFiles(trace)
+        self._in_lines: set[int] = set()
+        self._chains = _engine.Chains(self._unit)
         self._of_object: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: content and attributes
         self._naming: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: names that stand for the object
         self._inside: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: names in the folder
@@ -132,33 +134,39 @@ class Rules:
             Kind.SYNC: lambda event: self.sync_all(),
             Kind.SYNCFS: lambda event: self.sync_all(),
             Kind.MMAP: self._mmap,
-            Kind.STORE: self._store,
-            Kind.FLUSH: self._flush,
-            Kind.FENCE: self._fence,
         }
 
     @property
     def in_lines(self) -> Set[int]:
         """Files whose data persist by cache lines: persistent memory."""
-        return self._caches.objects
+        return self._in_lines
 
     def apply(self) -> Updates:
         """Run over the whole trace."""
-        index = self.tree.load_snapshot(self.trace)
-        for record in self.trace.records(index):
-            for sync in self._extra.get(index, ()):
-                self._now = 2 * index - 1
-                self._add_sync(sync)
-            handler = self._handlers.get(record[KIND])
-            if handler is not None and index not in self._skip:
-                self._event, self._now = index, 2 * index + 1
-                try:
-                    handler(record)
-                except KeyError:
-                    name = Kind(record[KIND]).name.lower()
-                    self.notes.append(f"event {index} ({name}) names a path that the trace does not know; left out")
-            index += 1
+        first = self.tree.load_snapshot(self.trace)
+        for index, record in self.trace.calls(first):
+            if record[KIND] == Kind.MEMORY:
+                self._memory(index, record)
+            else:
+                self._call(index, record)
         return self.updates
+
+    def _call(self, index: int, record: Record) -> None:
+        self._add_syncs(index)
+        handler = self._handlers.get(record[KIND])
+        if handler is not None and index not in self._skip:
+            self._event, self._now = index, 2 * index + 1
+            try:
+                handler(record)
+            except KeyError:
+                name = Kind(record[KIND]).name.lower()
+                self.notes.append(f"event {index} ({name}) names a path that the trace does not know; left out")
+
+    def _add_syncs(self, index: int) -> None:
+        """Make the syncs that are to return before an event."""
+        for sync in self._extra.get(index, ()):
+            self._now = 2 * index - 1
+            self._add_sync(sync)
 
     def _add_sync(self, sync: ExtraSync) -> None:
         if sync.update < 0:
@@ -215,16 +223,7 @@ class Rules:
 
     def _data_needs(self, obj: int, start: int, length: int) -> list[int]:
         """What the next update, of this piece of data, needs (R1, R5, M1)."""
-        if self._caches.manages(obj):
-            needs = self._caches.follow(obj, start, length, len(self.updates))
-        else:
-            needs = []
-            base = obj << _KEY_SHIFT
-            for unit in range(base + start // self._unit, base + (start + length - 1) // self._unit + 1):
-                last = self._last_data.get(unit)
-                if last is not None and last not in needs:
-                    needs.append(last)
-                self._last_data[unit] = len(self.updates)
+        needs = self._chains.follow(obj, start, length, len(self.updates))
         cut = self._last_cut.get(obj) if self.row.truncate_before_data else None
         if cut is not None:
             needs.append(cut)
@@ -253,7 +252,8 @@ class Rules:
         self._guarantee(set(waiting).difference(left) if left else waiting)
         if left:
             self._of_object[obj] = left
-        self._guarantee(self._caches.last_updates(obj, *(within or ())))
+        if obj in self._in_lines:
+            self._guarantee(self._chains.last_updates(obj, *(within or (0, NEVER))))
         if not data_only:
             self._guarantee(self._inside.pop(obj, ()))
             if self.row.sync_commits_journal and self._last_journal >= 0:
@@ -353,7 +353,7 @@ class Rules:
         self.tree.put(*new, obj)
 
     def _write(self, event: Record) -> None:
-        obj = self._file(event)
+        obj = self._file(event[INODE])
         start, length, blob, flags = (event[key] for key in (OFFSET, LENGTH, DATA, FLAGS))
         if flags & _IMPORT:  # what came from outside is taken as durable
             self.tree.things[obj].base_data.append((start, length, blob))
@@ -417,50 +417,63 @@ class Rules:
         if not self.trace.sees_memory:
             self.tree.things[self.tree.object_of(event[INODE])].mapped = True
 
-    def _file(self, event: Record) -> int:
-        """The file an event is about, known to the caches if it is persistent memory."""
-        obj = self.tree.object_of(event[INODE])
-        medium = self._media.get(event[INODE])
-        if medium is not None and medium.persistent:
-            self._caches.manage(obj)
+    def _file(self, inode: int) -> int:
+        """The file of an inode, known to persist by cache lines if it is persistent memory."""
+        obj = self.tree.object_of(inode)
+        medium = self._media.get(inode)
+        if medium is not None and medium.persistent and obj not in self._in_lines:
+            self._in_lines.add(obj)
+            self._chains.manage(obj)
         return obj
 
-    def _store(self, event: Record) -> None:
-        obj, start = self._file(event), event[OFFSET]
-        length = min(event[LENGTH], self.tree.size.get(obj, 0) - start)  # what lies behind the end is not in the file
-        if length <= 0:
-            return
-        persistent = self._caches.manages(obj)
-        if persistent:
-            self._settle(obj)
-        needs = self._data_needs(obj, start, length)
-        number = self._add(UpdateKind.DATA, obj, needs, False, start=start, length=length, data=event[DATA])
-        if not persistent:
-            self._of_object[obj].append(number)
-        elif event[FLAGS] & _NONTEMPORAL:
-            self._caches.bypass(number, event[TID])
-        elif self._media[event[INODE]].cache_survives:
-            self._guarantee((number,))
+    def _memory(self, index: int, event: Record) -> None:
+        """A run of memory records (M1 to M5), with the syncs that are tried or left out inside it."""
+        count = event[LENGTH] // MEMORY.itemsize
+        files: list[MappedFile] = []
+        for number, inode in self._mapped.in_run(event).items():
+            obj, medium = self._file(inode), self._media.get(inode, PAGE_CACHE)
+            size = self.tree.size.get(obj, 0)
+            if medium.persistent and (obj in self._of_object or obj in self._naming):
+                first = self._mapped.first_store(event, number, size)
+                if first is not None:
+                    self._settle(obj, index + first)
+            cut = self._last_cut.get(obj, -1) if self.row.truncate_before_data else -1
+            files.append((number, obj, size, cut, flags_of(medium)))
+        done = 0
+        for stop in sorted(i - index for i in {*self._extra, *self._skip} if index <= i < index + count):
+            self._run(index, event, done, stop, files)
+            self._add_syncs(index + stop)
+            done = stop + (index + stop in self._skip)
+        self._run(index, event, done, count, files)
 
-    def _settle(self, obj: int) -> None:
+    def _run(self, index: int, event: Record, first: int, last: int, files: list[MappedFile]) -> None:
+        """Apply some records of a run."""
+        updates = self.updates
+        columns = self._chains.run(
+            self.trace.content,
+            event[DATA] + first * MEMORY.itemsize,
+            last - first,
+            index + first,
+            files,
+            updates.guaranteed,
+            updates.first_need,
+            updates.needs,
+        )
+        new = updates.extend_data(columns)
+        waiting = {obj for _, obj, _, _, _ in files} - self._in_lines
+        for update in new if waiting else ():
+            if updates.obj[update] in waiting:
+                self._of_object[updates.obj[update]].append(update)
+
+    def _settle(self, obj: int, event: int) -> None:
         """M7: what the page fault in front of a store makes durable."""
-        if obj not in self._of_object and obj not in self._naming:
-            return
-        now, self._now = self._now, 2 * self._event - 1
+        self._now = 2 * event - 1
         waiting = self._of_object.pop(obj, [])
         content = [u for u in waiting if self.updates.kind[u] in _NOT_SETTLED]
         if content:
             self._of_object[obj] = content
         self._guarantee(set(waiting).difference(content))
         self._guarantee_names(obj)
-        self._now = now
-
-    def _flush(self, event: Record) -> None:
-        obj = self.tree.object_of(event[INODE])
-        self._guarantee(self._caches.flush(obj, event[OFFSET], event[TID], event[EXTRA]))
-
-    def _fence(self, event: Record) -> None:
-        self._guarantee(self._caches.fence(event[TID]))
 
     def _place(self, event: Record, field: int) -> tuple[int, bytes]:
         return self.tree.place(self.trace.string(event[field]))

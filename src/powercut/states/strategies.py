@@ -24,6 +24,7 @@ EXHAUSTIVE_LIMIT = 1 << 16  # points with more states than this are sampled inst
 FIRST_OCCURRENCES = 2  # how often a call stack counts as new
 SAMPLES_IN_A_ROW = 64  # of one point and one base
 PAIR_LIMIT = 40  # points with more pending updates than this get no pairs
+MOST_COUNTED = 1000  # points with more pending updates than this are not counted: masks of all pairs cost too much
 COUNT_STEPS = 20_000  # for one point
 ALL_COUNT_STEPS = 200_000  # for all points together
 
@@ -96,8 +97,9 @@ def samples(timeline: Timeline, rng: random.Random) -> Iterator[State]:
         point = rng.choice(large)
         pending = timeline.pending(point)
         make = timeline.without if rng.random() < 0.5 else timeline.with_only
-        for _ in range(SAMPLES_IN_A_ROW):
-            yield make(rng.sample(pending, rng.randint(1, min(len(pending), 8))), point)
+        row = [rng.sample(pending, rng.randint(1, min(len(pending), 8))) for _ in range(SAMPLES_IN_A_ROW)]
+        for some in _near_each_other(timeline, row):
+            yield make(some, point)
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -130,6 +132,12 @@ def count_states(timeline: Timeline) -> int | None:
     return None if None in counts else sum(count for count in counts if count is not None)
 
 
+def _near_each_other(timeline: Timeline, row: list[list[int]]) -> list[list[int]]:
+    """Some sets of updates, in an order in which neighbours change the same objects, so that images differ little."""
+    objects = timeline.updates.obj
+    return sorted(row, key=lambda some: sorted((objects[update], update) for update in some))
+
+
 def _calls(timeline: Timeline, point: int) -> Iterator[list[int]]:
     """The pending updates of a point, call by call."""
     for _, group in groupby(timeline.pending(point), key=lambda u: timeline.updates.event[u]):
@@ -151,6 +159,9 @@ def _count(timeline: Timeline, point: int) -> int | None:
     if point not in known:
         steps = min(COUNT_STEPS, ALL_COUNT_STEPS - timeline.counting_steps)
         if steps <= 0:
+            return None
+        if timeline.count_pending(point) > MOST_COUNTED:
+            known[point] = None
             return None
         lattice = Lattice(timeline, point)
         known[point] = lattice.count(steps)

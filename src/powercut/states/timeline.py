@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
+from powercut import _engine
 from powercut.image.image import Changes
 from powercut.image.index import ImageIndex
 from powercut.image.view import StateImage
-from powercut.model.filesystem import FileSystem
+from powercut.model.filesystem import Exposed, FileSystem
 from powercut.model.memory import EADR, PX86
+from powercut.states.marks import MarkSums
 from powercut.states.rules import ExtraSync, Rules
 from powercut.states.state import Base, State
 from powercut.states.updates import UpdateKind
@@ -81,6 +83,10 @@ class Timeline:
         high = self.issued(point)
         return (np.flatnonzero(self.guaranteed[low:high] > point) + low).tolist() if low < high else []
 
+    def count_pending(self, point: int) -> int:
+        """How many updates are pending: what is guaranteed by a point was issued by then."""
+        return self.issued(point) - bisect_right(self._sorted_guarantees, point)
+
     def survives(self, state: State, update: int) -> bool:
         """Whether an update is part of a state."""
         if 2 * self.updates.event[update] > state.point:
@@ -103,23 +109,21 @@ class Timeline:
 
     def identity(self, state: State) -> tuple[int, int]:
         """The same for two ways to write one state: the crash point that covers it and a hash of what was kept."""
-        marks, issued, guaranteed = self._marks
-        kept = 0
-        for update in state.delta:
-            kept ^= marks[update]
+        kept = _engine.mark_set(state.delta)
         if state.base is Base.ISSUED:
             sure = bisect_right(self._sorted_guarantees, state.point)
-            kept ^= issued[self.issued(state.point)] ^ guaranteed[sure]
+            kept ^= self._issue_marks.of_first(self.issued(state.point)) ^ self._guarantee_marks.of_first(sure)
         return bisect_left(self.points, state.point), kept
 
     @cached_property
-    def _marks(self) -> tuple[array[int], array[int], array[int]]:
-        """A random-looking number for each update, and their exclusive ors in the order of issue and of guarantee."""
-        marks = _scrambled(len(self.updates))
-        zero = np.zeros(1, np.uint64)
-        issued = np.concatenate([zero, np.bitwise_xor.accumulate(marks)])
-        guaranteed = np.concatenate([zero, np.bitwise_xor.accumulate(marks[self._guarantee_order])])
-        return array("Q", marks.tobytes()), array("Q", issued.tobytes()), array("Q", guaranteed.tobytes())
+    def _issue_marks(self) -> MarkSums:
+        """Marks of the first so many updates."""
+        return MarkSums(range(len(self.updates)))
+
+    @cached_property
+    def _guarantee_marks(self) -> MarkSums:
+        """Marks of the so many updates that were guaranteed first."""
+        return MarkSums(self._guarantee_order)
 
     # Order
 
@@ -128,50 +132,35 @@ class Timeline:
         return self.updates.needs_of(update)
 
     @cached_property
-    def _needed_by(self) -> tuple[array[int], array[int]]:
+    def _needed_by(self) -> tuple[Numbers, npt.NDArray[np.int32]]:
+        """Where the users of each update begin, and all users."""
         firsts = np.frombuffer(self.updates.first_need, np.int64)
         counts = firsts[1:] - firsts[:-1]
         users = np.repeat(np.arange(len(self.updates), dtype=np.int32), counts)
         needs = np.frombuffer(self.updates.needs, np.int32) if len(self.updates.needs) else np.empty(0, np.int32)
         order = np.argsort(needs, kind="stable")
-        starts = np.searchsorted(needs[order], np.arange(len(self.updates) + 1))
-        return array("q", starts.astype(np.int64).tobytes()), array("i", users[order].tobytes())
-
-    def needed_by(self, update: int) -> Sequence[int]:
-        """What cannot persist without an update (direct)."""
-        starts, users = self._needed_by
-        return users[starts[update] : starts[update + 1]]
+        starts = np.zeros(len(self.updates) + 1, np.int64)
+        np.cumsum(np.bincount(needs, minlength=len(self.updates)), out=starts[1:])
+        return starts, users[order]
 
     def down(self, updates: Iterable[int], point: int) -> set[int]:
         """Updates that must survive with some, themselves included, leaving out what is guaranteed."""
-        found: set[int] = set()
-        waiting = [u for u in updates if self.updates.guaranteed[u] > point]
-        while waiting:
-            update = waiting.pop()
-            if update not in found:
-                found.add(update)
-                waiting.extend(n for n in self.needs(update) if self.updates.guaranteed[n] > point)
-        return found
+        return set(self.with_only(updates, point).delta)
 
     def up(self, updates: Iterable[int], point: int) -> set[int]:
         """Updates that must be lost with some, themselves included, among those issued."""
-        found: set[int] = set()
-        waiting = list(updates)
-        issued = self.issued(point)
-        while waiting:
-            update = waiting.pop()
-            if update not in found:
-                found.add(update)
-                waiting.extend(n for n in self.needed_by(update) if n < issued)
-        return found
+        return set(self.without(updates, point).delta)
 
     def without(self, updates: Iterable[int], point: int) -> State:
         """The state in which some updates and all that need them are lost."""
-        return State(point, Base.ISSUED, frozenset(self.up(updates, point)))
+        lost = _engine.losses(*self._needed_by, updates, self.issued(point))
+        return State(point, Base.ISSUED, lost)
 
     def with_only(self, updates: Iterable[int], point: int) -> State:
         """The state in which only some updates and all they need survived, beside what is guaranteed."""
-        return State(point, Base.GUARANTEED, frozenset(self.down(updates, point)))
+        columns = self.updates
+        kept = _engine.requirements(columns.first_need, columns.needs, columns.guaranteed, updates, point)
+        return State(point, Base.GUARANTEED, kept)
 
     def is_possible(self, state: State) -> bool:
         """Whether the model allows a state."""
@@ -232,7 +221,12 @@ class Timeline:
     @cached_property
     def index(self) -> ImageIndex:
         """Where each name, block and size of an image comes from."""
-        return ImageIndex(self.trace, self.updates, self.tree)
+        return ImageIndex(self.trace, self.updates, self.tree, garbage=self.row.exposed is Exposed.GARBAGE)
+
+    def survivors(self, state: State) -> _engine.Survivors:
+        """The updates of a state, for look-ups in C."""
+        kept = state.base is Base.GUARANTEED
+        return _engine.Survivors(self.index.history, state.point, self.issued(state.point), kept, state.delta)
 
     def image(self, state: State) -> StateImage:
         """What the data folder holds in a state."""
@@ -244,13 +238,13 @@ class Timeline:
             return self.index.everything()
         return self.index.touched(self.differing(before, after))
 
-    def differing(self, before: State, after: State) -> list[int]:
+    def differing(self, before: State, after: State) -> Collection[int]:
         """Updates that survive in one of two states and not in the other."""
         if before.point == after.point and before.base is after.base:
-            return list(before.delta ^ after.delta)
+            return before.delta ^ after.delta
         candidates: set[int] = set(before.delta | after.delta)
         candidates.update(self._base_difference(before, after))
-        return [u for u in candidates if self.survives(before, u) != self.survives(after, u)]
+        return self.survivors(before).differing(self.survivors(after), candidates)
 
     def _base_difference(self, before: State, after: State) -> Iterable[int]:
         if before.base is not after.base:
@@ -310,11 +304,3 @@ class Timeline:
     def kind(self, update: int) -> UpdateKind:
         """What an update changes."""
         return UpdateKind(self.updates.kind[update])
-
-
-def _scrambled(count: int) -> npt.NDArray[np.uint64]:
-    """Numbers without pattern (splitmix64), without the price of importing numpy.random."""
-    values = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

@@ -96,7 +96,7 @@ class Tree:
         """Build the tree of the moment before the program; the index of the first event after the snapshot."""
         index = 0
         try:
-            for record in trace.records():
+            for _, record in trace.calls():
                 if record[KIND] > Kind.SNAP_OTHER:
                     break
                 self._load(trace, record)

@@ -12,6 +12,8 @@ from enum import IntEnum
 
 from powercut.states.state import NEVER
 
+_NEVER = array("q", [NEVER]).tobytes()
+
 
 class UpdateKind(IntEnum):
     """What an update changes."""
@@ -76,6 +78,22 @@ class Updates:
             self.needs.extend(needs)
         self.first_need.append(len(self.needs))
         return number
+
+    def extend_data(self, columns: tuple[bytes, ...]) -> range:
+        """Append many updates of data at once: the columns of `_engine.Chains.run`; their numbers."""
+        obj, event, start, length, data, guaranteed, need_ends, needs = columns
+        first, count = len(self.kind), len(obj) // 4
+        self.kind.frombytes(bytes([UpdateKind.DATA]) * count)
+        self.obj.frombytes(obj)
+        self.event.frombytes(event)
+        self.start.frombytes(start)
+        self.length.frombytes(length)
+        self.data.frombytes(data)
+        self.fresh.frombytes(_NEVER * count)
+        self.guaranteed.frombytes(guaranteed)
+        self.first_need.frombytes(need_ends)
+        self.needs.frombytes(needs)
+        return range(first, first + count)
 
     def add_effect(self, update: int, folder: int, name: bytes, value: int) -> None:
         """Add a name change to an ENTRY update that was just appended."""

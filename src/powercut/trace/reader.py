@@ -17,13 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut.errors import UsageError
+from powercut.trace.events import LARGEST_FILE, BrokenRunError, OpenedEvents
 from powercut.trace.layout import (
+    DATA,
     ENTRY,
     EVENT,
     EXTENT_HEADER,
     EXTENT_HEADER_SIZE,
     EXTENT_MAGIC,
     HEADER_SIZE,
+    LENGTH,
+    MEMORY,
     TRACE_MAGIC,
     TRACE_VERSION,
     Channel,
@@ -32,11 +36,10 @@ from powercut.trace.layout import (
     Record,
     TableKind,
 )
-from powercut.trace.memory import WORD, BrokenRunError, expand
 
-_LARGEST_FILE = 1 << 50  # no file system of today holds more; beyond, numbers would collide
-_WITH_CONTENT = (Kind.WRITE, Kind.SNAP_DATA, Kind.STORE)
-_AT_OFFSETS = (*_WITH_CONTENT, Kind.SNAP_FILE, Kind.TRUNCATE, Kind.FALLOCATE, Kind.FLUSH)
+_IN_RUNS = (Kind.STORE, Kind.FLUSH, Kind.FENCE, Kind.UNMAP)
+_WITH_CONTENT = (Kind.WRITE, Kind.SNAP_DATA)
+_AT_OFFSETS = (*_WITH_CONTENT, Kind.SNAP_FILE, Kind.TRUNCATE, Kind.FALLOCATE)
 _AT_ONCE = 4096  # events turned into tuples at a time
 Events = npt.NDArray[Any]
 
@@ -55,11 +58,8 @@ class Trace:
         self._buffer = buffer
         self._check_header()
         events, entries, cut_short = self._extents()
-        written: Events = np.concatenate(events) if len(events) != 1 else events[0]
-        try:
-            self.events = expand(written, buffer)
-        except BrokenRunError as error:
-            raise self.broken(str(error)) from error
+        self._written: Events = np.concatenate(events) if len(events) != 1 else events[0]
+        self.events = self._opened()
         self._tables = self._read_tables(entries)
         self._strings: list[bytes] | None = None
         self.meta = self._read_meta()
@@ -78,6 +78,15 @@ class Trace:
         except OSError as error:
             raise UsageError("trace-unreadable", f"cannot read the trace {path}: {error.strerror}.") from error
         return cls(buffer, str(path))
+
+    def _opened(self) -> Events | OpenedEvents:
+        """The events with their runs of memory records opened up; just the events if there are no runs."""
+        if not (self._written["kind"] == Kind.MEMORY).any():
+            return self._written
+        try:
+            return OpenedEvents(self._written, self._buffer)
+        except BrokenRunError as error:
+            raise self.broken(str(error)) from error
 
     def blob(self, offset: int, length: int) -> bytes:
         """Bytes that a record points at."""
@@ -98,10 +107,31 @@ class Trace:
         entry = self._tables[kind][number - 1]
         return self.blob(int(entry["data"]), int(entry["length"]))
 
-    def records(self, first: int = 0) -> Iterator[Record]:
-        """Events as tuples, from an index on; many times faster to walk than the array."""
-        for start in range(first, len(self.events), _AT_ONCE):
-            yield from self.events[start : start + _AT_ONCE].tolist()
+    def calls(self, first: int = 0) -> Iterator[tuple[int, Record]]:
+        """Indices and events as tuples, many times faster to walk than the array; a run of memory records is one event.
+
+        `first` counts written events; before the first run that is the same as an index.
+        """
+        starts = self.events.starts if isinstance(self.events, OpenedEvents) else None
+        for start in range(first, len(self._written), _AT_ONCE):
+            some = self._written[start : start + _AT_ONCE].tolist()
+            indices = range(start, start + len(some)) if starts is None else starts[start : start + _AT_ONCE].tolist()
+            yield from zip(indices, some, strict=True)
+
+    def run(self, event: Record) -> npt.NDArray[Any]:
+        """The records of a run."""
+        return np.frombuffer(self._buffer, MEMORY, event[LENGTH] // MEMORY.itemsize, event[DATA])
+
+    @property
+    def content(self) -> mmap.mmap | bytes:
+        """The whole file."""
+        return self._buffer
+
+    def inodes(self, kind: Kind) -> set[int]:
+        """The files that events of a kind are about."""
+        if isinstance(self.events, OpenedEvents) and kind in (Kind.STORE, Kind.FLUSH, Kind.UNMAP):
+            return self.events.inodes(kind)
+        return set(np.unique(self._written["inode"][self._written["kind"] == kind]).tolist())
 
     def of_kind(self, *kinds: Kind) -> npt.NDArray[np.int64]:
         """Indices of all events of some kinds, in order."""
@@ -189,20 +219,22 @@ class Trace:
         return meta
 
     def _check_references(self) -> None:
-        events = self.events
+        events = self._written
         strings, stacks = len(self._tables[TableKind.STRING]), len(self._tables[TableKind.STACK])
         if not len(events):
             return
-        if max(int(events["path"].max()), int(events["path2"].max())) > strings or int(events["stack"].max()) > stacks:
+        stack = int(events["stack"].max())
+        if isinstance(self.events, OpenedEvents):
+            stack = max(stack, self.events.highest_stack)
+        if max(int(events["path"].max()), int(events["path2"].max())) > strings or stack > stacks:
             raise self.broken("an event refers to an entry that is not there")
         outputs = events[events["kind"] == Kind.OUTPUT]
         if not np.isin(outputs["extra"], list(Channel)).all():
             raise self.broken("an output went where no output goes")
-        stores = events[events["kind"] == Kind.STORE]
-        if ((stores["length"] < 1) | (stores["offset"] % WORD + stores["length"] > WORD)).any():
-            raise self.broken("a store is larger than a word")
+        if np.isin(events["kind"], _IN_RUNS).any():
+            raise self.broken("a memory event stands outside a run")
         of_files = events[np.isin(events["kind"], _AT_OFFSETS)]
-        far = (of_files["offset"] > _LARGEST_FILE) | (of_files["length"] > _LARGEST_FILE)
+        far = (of_files["offset"] > LARGEST_FILE) | (of_files["length"] > LARGEST_FILE)
         if (
             far.any()
             or ((of_files["data"] == 0) & np.isin(of_files["kind"], _WITH_CONTENT) & (of_files["length"] > 0)).any()

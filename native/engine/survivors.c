@@ -1,0 +1,185 @@
+/* The survivors of one crash state, and what the files hold with them. */
+#include "history.h"
+
+static void survivors_free(PyObject *self) {
+    Survivors *s = (Survivors *)self;
+    pc_numbers_free(&s->delta);
+    Py_XDECREF(s->history);
+    Py_TYPE(self)->tp_free(self);
+}
+
+/* An update number; -1 with an exception if it is none. */
+static int32_t number_of(const History *h, PyObject *item) {
+    long number = PyLong_AsLong(item);
+    if (number >= 0 && number < h->update_count) {
+        return (int32_t)number;
+    }
+    if (!PyErr_Occurred()) {
+        PyErr_Format(PyExc_IndexError, "there is no update %ld", number);
+    }
+    return -1;
+}
+
+static bool take_delta(Survivors *s, PyObject *delta) {
+    Py_ssize_t size = PyObject_Size(delta);
+    if (size < 0) {
+        return false;
+    }
+    if (!pc_numbers_make(&s->delta, (size_t)size)) {
+        PyErr_NoMemory();
+        return false;
+    }
+    if (size == 0) {
+        return true;
+    }
+    PyObject *iterator = PyObject_GetIter(delta), *item;
+    if (iterator == NULL) {
+        return false;
+    }
+    while ((item = PyIter_Next(iterator)) != NULL) {
+        int32_t number = number_of(s->history, item);
+        Py_DECREF(item);
+        if (number < 0) {
+            break;
+        }
+        if (pc_numbers_add(&s->delta, number) < 0) {
+            PyErr_NoMemory();
+            break;
+        }
+    }
+    Py_DECREF(iterator);
+    return !PyErr_Occurred();
+}
+
+static PyObject *survivors_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    PyObject *history, *delta;
+    long long point;
+    int issued, delta_kept;
+    if (!PyArg_ParseTuple(args, "O!LipO:Survivors", &pc_history_type, &history, &point, &issued, &delta_kept,
+                          &delta)) {
+        return NULL;
+    }
+    Survivors *s = (Survivors *)type->tp_alloc(type, 0);
+    if (s == NULL) {
+        return NULL;
+    }
+    s->history = (History *)Py_NewRef(history);
+    s->point = point;
+    s->issued = issued < s->history->update_count ? issued : (int32_t)s->history->update_count;
+    s->delta_kept = delta_kept != 0;
+    if (!take_delta(s, delta)) {
+        Py_DECREF(s);
+        return NULL;
+    }
+    return (PyObject *)s;
+}
+
+static PyObject *survivors_survives(PyObject *self, PyObject *item) {
+    Survivors *s = (Survivors *)self;
+    int32_t update = number_of(s->history, item);
+    return update < 0 ? NULL : PyBool_FromLong(pc_survives(s, update));
+}
+
+/* Of some updates those that survive here and not there, or the other way round. */
+static PyObject *survivors_differing(PyObject *self, PyObject *args) {
+    PyObject *other, *candidates;
+    if (!PyArg_ParseTuple(args, "O!O:differing", &pc_survivors_type, &other, &candidates)) {
+        return NULL;
+    }
+    const Survivors *here = (Survivors *)self, *there = (Survivors *)other;
+    PyObject *found = PyList_New(0), *iterator = PyObject_GetIter(candidates), *item;
+    while (found != NULL && iterator != NULL && (item = PyIter_Next(iterator)) != NULL) {
+        int32_t update = number_of(here->history, item);
+        bool differs = update >= 0 && pc_survives(here, update) != pc_survives(there, update);
+        if (update < 0 || (differs && PyList_Append(found, item) != 0)) {
+            Py_CLEAR(found);
+        }
+        Py_DECREF(item);
+    }
+    Py_XDECREF(iterator);
+    if (PyErr_Occurred()) {
+        Py_CLEAR(found);
+    }
+    return found;
+}
+
+/* The file that an argument names; -1 with an exception. */
+static int file_of(const Survivors *s, long number) {
+    if (pc_is_object(s->history, number)) {
+        return (int)number;
+    }
+    PyErr_Format(PyExc_IndexError, "there is no object %ld", number);
+    return -1;
+}
+
+static PyObject *survivors_size(PyObject *self, PyObject *item) {
+    Survivors *s = (Survivors *)self;
+    long number = PyLong_AsLong(item);
+    int file = PyErr_Occurred() ? -1 : file_of(s, number);
+    return file < 0 ? NULL : PyLong_FromLongLong(pc_size(s, file));
+}
+
+static PyObject *survivors_block(PyObject *self, PyObject *args) {
+    Survivors *s = (Survivors *)self;
+    int file;
+    long long number;
+    uint8_t buffer[BLOCK];
+    if (!PyArg_ParseTuple(args, "iL:block", &file, &number) || file_of(s, file) < 0) {
+        return NULL;
+    }
+    const uint8_t *content = pc_block(s, file, number, buffer);
+    return content == NULL ? NULL : PyBytes_FromStringAndSize((const char *)content, BLOCK);
+}
+
+static PyObject *survivors_read(PyObject *self, PyObject *args) {
+    Survivors *s = (Survivors *)self;
+    int file;
+    long long offset, length;
+    if (!PyArg_ParseTuple(args, "iLL:read", &file, &offset, &length) || file_of(s, file) < 0) {
+        return NULL;
+    }
+    int64_t size = pc_size(s, file), end = length < size - offset ? offset + length : size;
+    PyObject *result = PyBytes_FromStringAndSize(NULL, offset < end ? end - offset : 0);
+    char *into = result == NULL ? NULL : PyBytes_AS_STRING(result);
+    uint8_t buffer[BLOCK];
+    for (int64_t at = offset; result != NULL && at < end;) {
+        int64_t block = at / BLOCK, stop = (block + 1) * BLOCK < end ? (block + 1) * BLOCK : end;
+        const uint8_t *content = pc_block(s, file, block, buffer);
+        if (content == NULL) {
+            Py_CLEAR(result);
+            break;
+        }
+        memcpy(into + (at - offset), content + at % BLOCK, (size_t)(stop - at));
+        at = stop;
+    }
+    return result;
+}
+
+static PyObject *survivors_patch(PyObject *self, PyObject *args) {
+    return pc_patch((Survivors *)self, args);
+}
+
+static PyObject *survivors_fill(PyObject *self, PyObject *args) {
+    return pc_fill((Survivors *)self, args);
+}
+
+static PyMethodDef methods[] = {
+    {"survives", survivors_survives, METH_O, "Whether an update survived."},
+    {"differing", survivors_differing, METH_VARARGS, "Of some updates, which survive in one state only."},
+    {"size", survivors_size, METH_O, "The length of a file."},
+    {"block", survivors_block, METH_VARARGS, "One whole block, as if the file went on behind its end."},
+    {"read", survivors_read, METH_VARARGS, "Content of a file, cut off at its end."},
+    {"patch", survivors_patch, METH_VARARGS, "Write some blocks of a file, up to an offset."},
+    {"fill", survivors_fill, METH_VARARGS, "Write what is not zero into a range that reads as zeros."},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject pc_survivors_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "powercut._engine.Survivors",
+    .tp_doc = "The updates that survived in one crash state, and what files hold with them.",
+    .tp_basicsize = sizeof(Survivors),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = survivors_new,
+    .tp_dealloc = survivors_free,
+    .tp_methods = methods,
+};
