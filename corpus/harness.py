@@ -118,7 +118,7 @@ def build(source: Path, folder: Path, flags: Sequence[str] = ("-O1",)) -> list[s
     if source.suffix == ".py":
         return [sys.executable, str(source)]
     program = folder / f"{source.parent.name}-{source.stem}"
-    command = [COMPILERS[source.suffix], "-g", *flags, "-o", str(program), str(source)]
+    command = [COMPILERS[source.suffix], "-g", "-o", str(program), str(source), *flags]
     subprocess.run(command, check=True)
     return [str(program)]
 

@@ -18,6 +18,8 @@ need strace strace
 need addr2line binutils
 need python3 python3
 need /usr/include/stdlib.h libc6-dev
+need /usr/include/libpmem.h libpmem-dev # with the next one: the tests with PMDK
+need /usr/include/libpmemobj.h libpmemobj-dev
 
 # The interpreter that will make the environment must bring its headers and venv with it.
 python="${PYTHON:-python3}"

@@ -1,0 +1,29 @@
+/* The fixed twin of buggy.c: the old token is cleared when the new one is durable. */
+#include "pool.h"
+
+static void insert(struct bucket *bucket, uint64_t key) {
+    bucket->key = key;
+    bucket->value = value_of(key);
+    persist(&bucket->key, 2 * sizeof bucket->key);
+    bucket->token = 1;
+    persist(&bucket->token, sizeof bucket->token);
+    say("inserted %lu", key);
+}
+
+static void move(struct bucket *from, struct bucket *to) {
+    to->key = from->key;
+    to->value = from->value;
+    persist(&to->key, 2 * sizeof to->key);
+    to->token = 1;
+    persist(&to->token, sizeof to->token);
+    from->token = 0;
+    persist(&from->token, sizeof from->token);
+}
+
+int main(int argc, char **argv) {
+    need(argc == 2, "usage: FOLDER");
+    struct pool *pool = pool_open(argv[1], "pool", sizeof *pool);
+    insert(&pool->bottom, 21);
+    move(&pool->bottom, &pool->top);
+    return 0;
+}

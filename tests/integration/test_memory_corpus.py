@@ -1,0 +1,133 @@
+"""Every case of corpus/memory: the buggy twin gives its finding with the right lines, the fixed twin is silent.
+
+And LMDB with WRITEMAP: it keeps its promises with syncs, and is caught without them.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
+
+from harness import CORPUS, POWERCUT, Run, check_command, marked, powercut_test
+from memory_cases import MemoryCase, memory_cases
+
+from powercut.record.tracers import why_no_memory_tool
+
+MARKERS = {"lost": "LOST", "survived": "SURVIVED", "acknowledged": "ACKED"}
+
+every_case = pytest.mark.parametrize("case", memory_cases(), ids=lambda case: case.name)
+every_twin = pytest.mark.parametrize("twin", ["buggy", "fixed"])
+needs_tracer = pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memory_tool() or "nothing is missing")
+
+
+@pytest.fixture(autouse=True)
+def libraries(request: pytest.FixtureRequest) -> None:
+    """Skip what needs a library that is not there."""
+    case = request.node.callspec.params.get("case") if hasattr(request.node, "callspec") else None
+    if case is not None and case.libraries and not Path("/usr/include/libpmemobj.h").exists():
+        pytest.skip("libpmemobj-dev is not installed")
+
+
+def explore(case: MemoryCase, twin: str, fs: tuple[str, ...], folder: Path, *options: str) -> Run:
+    built = case.build(twin, folder)
+    return powercut_test(built.workload, built.check, built.data, fs=fs, options=options)
+
+
+@every_twin
+@every_case
+def test_without_a_power_cut_both_twins_are_right(case: MemoryCase, twin: str, tmp_path: Path) -> None:
+    built, acked = case.build(twin, tmp_path), tmp_path / "acked"
+    acked.touch()
+    assert built.judge(acked) == 0
+    built.run(acked)
+    assert built.judge(acked) == 0
+    acked.write_text("")  # nobody was told: that does not make it worse
+    assert built.judge(acked) == 0
+
+
+@every_case
+def test_check_can_fail(case: MemoryCase, tmp_path: Path) -> None:
+    """Files of zeros are what nothing was done, and not what was said."""
+    built, acked = case.build("fixed", tmp_path), tmp_path / "acked"
+    built.run(acked)
+    if not acked.read_text():
+        pytest.skip("the workload says nothing")
+    for file in built.data.iterdir():
+        file.write_bytes(bytes(file.stat().st_size))
+    assert built.judge(acked) == 1
+
+
+def test_recovery_of_a_damaged_log_header(tmp_path: Path) -> None:
+    (case,) = [case for case in memory_cases() if case.name == "log-header"]
+    for twin, wanted in (("buggy", -11), ("fixed", 0)):
+        (tmp_path / twin).mkdir()
+        built, acked = case.build(twin, tmp_path / twin), tmp_path / twin / "acked"
+        built.run(acked)
+        log = bytearray((built.data / "log").read_bytes())
+        log[8] += 1  # the generation
+        (built.data / "log").write_bytes(log)
+        assert built.judge(acked) == wanted
+
+
+@needs_tracer
+@every_case
+def test_buggy_twin_gives_its_finding(case: MemoryCase, tmp_path: Path) -> None:
+    run = explore(case, "buggy", case.fs, tmp_path)
+    assert run.code == 1, run.output
+    source = case.source("buggy")
+    for finding in run.findings:
+        assert finding.kind in case.kinds, run.output
+        for role in ("lost", "acknowledged" if finding.kind == "durability" else "survived"):
+            named = finding.at(role, source.name)
+            assert named, f"no {role} line in {finding}"
+            assert named <= marked(source, MARKERS[role]), f"wrong {role} line in {finding}"
+    assert {model for finding in run.findings for model in finding.models} == set(case.fs), run.output
+    for finding in run.findings:
+        command = shlex.split(finding.replay)
+        done = subprocess.run([POWERCUT, *command[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1, done.stdout + done.stderr
+
+
+@needs_tracer
+@every_case
+def test_fixed_twin_is_silent(case: MemoryCase, tmp_path: Path) -> None:
+    run = explore(case, "fixed", case.silent, tmp_path)
+    assert (run.code, run.findings) == (0, ()), run.output
+
+
+@needs_tracer
+@pytest.mark.parametrize("case", [case for case in memory_cases() if "px86" in case.memory], ids=lambda case: case.name)
+def test_caches_that_survive_forgive_missing_flushes_and_nothing_else(case: MemoryCase, tmp_path: Path) -> None:
+    assert ("eadr" in case.memory) != ("eadr" in case.safe)
+    run = explore(case, "buggy", case.fs[:1], tmp_path, "--memory", "eadr")
+    assert run.code == ("eadr" in case.memory), run.output
+
+
+def explore_lmdb(folder: Path, mode: str) -> Run:
+    pytest.importorskip("lmdb")
+    data = folder / "data"
+    data.mkdir()
+    workload = [sys.executable, str(CORPUS / "real" / "lmdb_rows.py"), str(data), mode]
+    subprocess.run([*workload, "0"], check=True)  # the environment exists before the recorded run starts
+    return powercut_test(workload, check_command(CORPUS / "real" / "lmdb_check.py", site=True), data)
+
+
+@needs_tracer
+@pytest.mark.slow
+def test_lmdb_with_writemap_keeps_committed_keys(tmp_path: Path) -> None:
+    run = explore_lmdb(tmp_path, "writemap")
+    assert (run.code, run.findings) == (0, ()), run.output
+
+
+@needs_tracer
+@pytest.mark.slow
+def test_lmdb_with_writemap_and_without_syncs_is_reported(tmp_path: Path) -> None:
+    run = explore_lmdb(tmp_path, "writemap-nosync")
+    assert run.code == 1, run.output
+    assert "durability" in {finding.kind for finding in run.findings}, run.output

@@ -1,0 +1,79 @@
+"""PMDK's own examples, built from Debian's sources: the crashed pools hold what the acknowledged operations left."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
+
+import pmdk_programs as programs
+from harness import Run, check_command, powercut_test
+from pmdk_programs import MAPS, PMDK, STORES
+
+from powercut.record.tracers import why_no_memory_tool
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("pmdk"),  # one build for all
+    pytest.mark.skipif(not programs.available(), reason="libpmemobj-dev is not installed"),
+    pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memory_tool() or "nothing is missing"),
+]
+
+# Enough keys for a split of btree's nodes (7 keys each), and a removal behind it.
+CHANGES = ["i 10", "i 20", "i 5", "r 10", "i 30", "i 40", "i 50", "i 60", "i 70", "r 5", "i 80"]
+STEPS = {
+    "fifo": ["insert a", "insert b", "remove", "insert c"],
+    "queue": ["enqueue one", "enqueue two", "dequeue", "enqueue three", "enqueue four"],
+    "btree": ["i 5 five", "i 3 three", "i 8 eight", "i 4 four"],
+}
+BUDGET = ["--budget", "30s"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("programs")
+    programs.build(folder)
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    return folder
+
+
+def explore(script: str, arguments: list[str | Path], check: str, data: Path) -> Run:
+    workload = ["sh", str(PMDK / script), *map(str, arguments)]
+    return powercut_test(workload, check, data, options=["--tracer", "memory", *BUDGET])
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_mapcli(kind: str, built: Path, data: Path, tmp_path: Path) -> None:
+    commands = tmp_path / "commands"
+    commands.write_text("".join(f"{change}\nc {change.split()[1]}\n" for change in CHANGES))
+    programs.make_map(built, data / "pool", kind)
+    check = shlex.join([str(built / "map_check"), kind, "pool", str(commands)])
+    run = explore("mapcli.sh", [built / "mapcli", kind, data / "pool", commands], check, data)
+    assert (run.code, run.findings) == (0, ()), run.output
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_program_of_single_steps(name: str, built: Path, data: Path, tmp_path: Path) -> None:
+    steps = tmp_path / "steps"
+    steps.write_text("".join(f"{step}\n" for step in STEPS[name]))
+    programs.make_pool(built, data / "pool", name)
+    check = check_command(PMDK / "steps_check.py", name, str(built / name), "pool", str(steps))
+    run = explore("steps.sh", [built / name, data / "pool", steps], check, data)
+    assert (run.code, run.findings) == (0, ()), run.output
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_string_store(store: str, built: Path, data: Path) -> None:
+    check = check_command(PMDK / "words_check.py", str(built / f"{store}_reader"), "pool", "powercut")
+    run = explore("words.sh", [built / f"{store}_writer", data / "pool", "powercut"], check, data)
+    assert (run.code, run.findings) == (0, ()), run.output
