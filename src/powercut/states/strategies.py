@@ -9,13 +9,15 @@ possible: an image moves from state to state at the cost of the difference.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from powercut.errors import UsageError
+from powercut.states.failure_points import failure_points
 from powercut.states.lattice import Lattice
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
@@ -35,6 +37,12 @@ def only_guaranteed(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """The disk wrote nothing it did not have to."""
     for point in timeline.points:
         yield State(point, Base.GUARANTEED, frozenset())
+
+
+def killed_at_failure_points(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """The program was killed where it relies on what it stored, and nothing was lost; each call stack once."""
+    for point in failure_points(timeline):
+        yield point.state
 
 
 def prefixes(timeline: Timeline, rng: random.Random) -> Iterator[State]:
@@ -104,6 +112,7 @@ def samples(timeline: Timeline, rng: random.Random) -> Iterator[State]:
 
 STRATEGIES: dict[str, Strategy] = {
     "only-guaranteed": only_guaranteed,
+    "failure-points": killed_at_failure_points,
     "prefixes": prefixes,
     "one-missing": one_missing,
     "one-early": one_early,
@@ -114,10 +123,20 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def queue(timeline: Timeline, seed: int) -> Iterator[tuple[str, State]]:
-    """All strategies in their order."""
-    for name, strategy in STRATEGIES.items():
-        for state in strategy(timeline, random.Random(seed)):
+def strategies(names: str) -> list[str]:
+    """The strategies for a --strategies value: some with commas, or `all`; always in their order."""
+    wanted = [part.strip() for part in names.split(",")] if names.strip() != "all" else list(STRATEGIES)
+    for name in wanted:
+        if name not in STRATEGIES:
+            known = ", ".join(STRATEGIES)
+            raise UsageError("unknown-strategy", f"there is no strategy {name!r}.", f"Known: {known}, all.")
+    return [name for name in STRATEGIES if name in wanted]
+
+
+def queue(timeline: Timeline, seed: int, names: Sequence[str] = tuple(STRATEGIES)) -> Iterator[tuple[str, State]]:
+    """Some strategies in their order."""
+    for name in names:
+        for state in STRATEGIES[name](timeline, random.Random(seed)):
             yield name, state
 
 
