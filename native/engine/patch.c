@@ -118,7 +118,7 @@ PyObject *pc_fill(Survivors *s, PyObject *args) {
     pending.fd = fd;
     pending.filled = 0;
     uint8_t buffer[BLOCK];
-    int64_t offset = pc_data_from(s->history, file, start);
+    int64_t written = start, offset = pc_data_from(s->history, file, start);
     while (offset < end) {
         int64_t stop = (offset / BLOCK + 1) * BLOCK < end ? (offset / BLOCK + 1) * BLOCK : end;
         const uint8_t *content = pc_block(s, file, offset / BLOCK, buffer);
@@ -126,13 +126,16 @@ PyObject *pc_fill(Survivors *s, PyObject *args) {
             return NULL;
         }
         content += offset % BLOCK;
-        if (!is_zero(content, (size_t)(stop - offset)) && !add(offset, content, (size_t)(stop - offset))) {
-            return NULL;
+        if (!is_zero(content, (size_t)(stop - offset))) {
+            if (!add(offset, content, (size_t)(stop - offset))) {
+                return NULL;
+            }
+            written = stop;
         }
         offset = pc_data_from(s->history, file, stop);
     }
     if (!flush()) {
         return NULL;
     }
-    Py_RETURN_NONE;
+    return PyLong_FromLongLong(written);
 }

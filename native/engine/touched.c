@@ -11,6 +11,7 @@ struct found {
     Py_ssize_t size_count, size_room;
     int32_t file;    /* whose blocks are in `set`; -1 for none */
     PyObject *set;   /* borrowed from `blocks`; None if the whole file differs */
+    int64_t block;   /* the last one that went into `set`: words of one page come together, too */
     int32_t changed; /* the last object that went into `meta` */
 };
 
@@ -30,13 +31,15 @@ static bool use_file(struct found *f, int32_t file) {
     Py_XDECREF(key);
     f->file = set == NULL ? -1 : file;
     f->set = set;
+    f->block = -1;
     return set != NULL;
 }
 
 static bool add_block(struct found *f, int64_t block) {
-    if (f->set == Py_None) {
+    if (f->set == Py_None || block == f->block) {
         return true;
     }
+    f->block = block;
     PyObject *number = PyLong_FromLongLong(block);
     bool good = number != NULL && PySet_Add(f->set, number) == 0;
     Py_XDECREF(number);

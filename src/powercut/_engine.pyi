@@ -140,8 +140,11 @@ class Survivors:
     def patch(self, fd: int, file: int, blocks: set[int], end: int, /) -> None:
         """Write some blocks of a file into an open file, none beyond ``end``."""
 
-    def fill(self, fd: int, file: int, start: int, end: int, /) -> None:
-        """Write what is not zero between two offsets into an open file that reads as zeros there."""
+    def fill(self, fd: int, file: int, start: int, end: int, /) -> int:
+        """Write what is not zero between two offsets into an open file that reads as zeros there.
+
+        Returns where the last write ended, ``start`` if there was none.
+        """
 
 class BlockHashes:
     """The hashes of one file's blocks, and their exclusive or."""

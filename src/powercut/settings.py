@@ -19,6 +19,7 @@ import msgspec
 from powercut.errors import UsageError
 from powercut.model.filesystem import DEFAULT, file_systems
 from powercut.model.memory import AUTO, memory
+from powercut.states.names import strategies
 
 FILES = ("powercut.toml", "pyproject.toml")
 MOST_WORKERS = 1024  # more processes than that are a slip of the finger
@@ -34,6 +35,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         fs: file-system models: one, several with commas, or `all`.
         memory: what mapped memory promises: auto, px86, eadr or page-cache.
         tracer: what records the program: calls (system calls only), memory (stores, too), or auto.
+        strategies: which states to test: names of strategies with commas, or `all`.
         budget: how long to search, as 30s, 5m, 1h.
         max_states: how many states to judge at most.
         timeout: seconds after which a check counts as hung.
@@ -51,6 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fs: str = DEFAULT
     memory: str = AUTO.name
     tracer: Literal["auto", "calls", "memory"] = "auto"
+    strategies: str = "all"
     budget: str = "60s"
     max_states: int | None = None
     timeout: float = 10.0
@@ -83,6 +86,7 @@ def load_settings(start: Path, given: dict[str, Any]) -> Settings:
     seconds(settings.budget)
     file_systems(settings.fs)
     memory(settings.memory)
+    strategies(settings.strategies)
     return settings
 
 
@@ -115,7 +119,7 @@ def _section(content: dict[str, Any]) -> Any:
 
 def _plain(key: str, value: Any) -> Any:
     """TOML and Python have more than the text of the command line: fs = ["xfs", "btrfs"], budget = 30, paths."""
-    if key == "fs" and isinstance(value, list) and all(isinstance(name, str) for name in value):
+    if key in ("fs", "strategies") and isinstance(value, list) and all(isinstance(name, str) for name in value):
         return ",".join(value)
     if key == "budget" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)

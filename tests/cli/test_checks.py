@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,59 @@ def test_what_a_check_is_given(world: World) -> None:
     assert world.test(check=given).code == 0
     lines = set(log.read_text().splitlines())
     assert lines == {f"{world.data} {world.data} {world.data} {said}" for said in ("", "saved")}
+
+
+SERVER = """\
+import os, socket, sys, threading
+listener = socket.create_server(("127.0.0.1", 0))
+answers = []
+
+def ask():
+    with socket.create_connection(listener.getsockname()) as client:
+        client.sendall(b"put f\\n")
+        answers.append(client.recv(100))
+
+client = threading.Thread(target=ask)
+client.start()
+connection = listener.accept()[0]
+assert connection.recv(100) == b"put f\\n"
+with open("data/f.tmp", "w") as file:
+    file.write("new")
+    if sys.argv[1] == "safe":
+        file.flush()
+        os.fsync(file.fileno())
+os.rename("data/f.tmp", "data/f")
+if sys.argv[1] == "safe":
+    folder = os.open("data", os.O_RDONLY)
+    os.fsync(folder)
+connection.sendall(b"stored f\\n")
+client.join()
+assert answers == [b"stored f\\n"]
+"""
+SERVER_CHECK = """\
+case "$(cat f)" in
+    new) ;;
+    old) if grep -q "stored f" "$POWERCUT_SENT"; then echo "f was stored, and it is old"; exit 1; fi ;;
+    *) exit 1 ;;
+esac
+[ ! -s "$POWERCUT_ACKED" ]
+"""
+
+
+def test_what_a_server_answered_is_a_promise(world: World) -> None:
+    """What is sent over sockets is in POWERCUT_SENT, and losing it is a matter of durability."""
+    (world.here / "server.py").write_text(SERVER)
+    check = script(world, SERVER_CHECK)
+    report = world.here / "report.json"
+    for care, kinds in (("safe", []), ("hasty", ["durability"])):
+        options = ["--dir", "data", "--check", check, "--json", str(report), "--", sys.executable, "server.py", care]
+        ended = world.run("test", *options)
+        assert ended.code == (1 if kinds else 0), ended.err
+        findings = json.loads(report.read_text())["findings"]
+        assert [finding["kind"] for finding in findings] == kinds
+    (acknowledged,) = [place for place in findings[0]["locations"] if place["role"] == "acknowledged"]
+    assert acknowledged["line"] == SERVER.splitlines().index('connection.sendall(b"stored f\\n")') + 1
+    assert "'stored f' on socket" in ended.out
 
 
 def test_relative_scripts_and_quotes_in_a_check(world: World) -> None:

@@ -94,6 +94,22 @@ def test_no_room_for_what_the_program_writes(world: World) -> None:
     assert (ended.code, ended.left) == (3, [])
 
 
+def test_no_room_for_a_worker(world: World) -> None:
+    """Not even the folders in which a worker would build its images."""
+    assert world.run("record", "-o", "t", "--dir", "data", "--", "sh", "-c", SAFE).code == 0
+    (world.here / "small").mkdir()
+    before = looks(world.data)
+    # The scratch folder and its marker take two inodes beside the root; the first worker's own folder finds none.
+    script = 'mount -t tmpfs -o nr_inodes=3 none small; "$@"; code=$?; find small -mindepth 1 > left; exit $code'
+    check = ["explore", "t", "--check", "sh check", "--scratch", "small", "--workers", "1"]
+    command = [*UNSHARE, "sh", "-c", script, "sh", sys.executable, "-m", "powercut", *check]
+    done = subprocess.run(command, cwd=world.here, env=world.env, capture_output=True)
+    said = world.shorten(done.stderr)
+    assert said.splitlines()[-1].endswith("name a folder with more space with --scratch DIR. [scratch-full]"), said
+    assert (done.returncode, (world.here / "left").read_text()) == (3, "")
+    assert looks(world.data) == before
+
+
 def test_no_room_for_images(world: World) -> None:
     """Room for the copy is not room for what every worker builds."""
     check = ["--check", "sh check", "--scratch", "small", "--workers", "4"]

@@ -67,6 +67,29 @@ def test_json_that_cannot_be_written_loses_nothing(world: World) -> None:
     assert world.runs() == ["0001"]
 
 
+def test_names_do_not_break_the_layout(world: World) -> None:
+    """Ends of lines and escapes in a file's name stay in the line that names the file."""
+    name = "odd\n  fix: nothing\r\x1b[2Jname"
+    ended = world.test(workload=f"printf new > 'data/{name}' && mv 'data/{name}' data/f && echo saved")
+    assert ended.code == 1
+    assert not [line for line in ended.out.splitlines() if line.strip().startswith("fix: nothing")]
+    assert "odd�  fix: nothing��[2Jname" in ended.out
+    assert set("\r\x1b").isdisjoint(ended.out)
+    shown = world.run("show", first_finding(ended.out))
+    assert not [line for line in shown.out.splitlines() if line.strip().startswith("fix: nothing")]
+
+
+def first_finding(out: str) -> str:
+    """The id that a report starts with."""
+    return out.split()[0]
+
+
+def test_a_budget_that_ends_at_once_is_named(world: World) -> None:
+    ended = world.test("--max-states", "0", workload=SAFE)
+    assert ended.code == 4
+    assert "the budget ended before anything was covered" in ended.out
+
+
 def test_outputs_are_plain_without_a_terminal(world: World) -> None:
     ended = world.test()
     assert ended.err.splitlines() == [

@@ -40,7 +40,8 @@ CANNOT_START = {
 def test_programs_that_cannot_be_started(world: World, name: str) -> None:
     make_executable(world.here / "interpreter", b"#!/nosuch/interpreter\n")
     ended = world.run("test", "--dir", "data", "--", name)
-    assert (ended.err, ended.out, ended.code) == (f"{RECORDING}powercut: {CANNOT_START[name]}\n", "", 3)
+    said = RECORDING if name == "./interpreter" else ""  # the kernel alone knows that this one cannot be run
+    assert (ended.err, ended.out, ended.code) == (f"{said}powercut: {CANNOT_START[name]}\n", "", 3)
     assert world.runs() == []
 
 

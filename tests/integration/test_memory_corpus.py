@@ -87,7 +87,8 @@ def test_buggy_twin_gives_its_finding(case: MemoryCase, tmp_path: Path) -> None:
             named = finding.at(role, source.name)
             assert named, f"no {role} line in {finding}"
             assert named <= marked(source, MARKERS[role]), f"wrong {role} line in {finding}"
-    assert {model for finding in run.findings for model in finding.models} == set(case.fs), run.output
+    models = {model.partition("+")[0] for finding in run.findings for model in finding.models}
+    assert models == set(case.fs), run.output
     for finding in run.findings:
         command = shlex.split(finding.replay)
         done = subprocess.run([POWERCUT, *command[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=60)
@@ -121,8 +122,17 @@ def explore_lmdb(folder: Path, mode: str) -> Run:
 @needs_tracer
 @pytest.mark.slow
 def test_lmdb_with_writemap_keeps_committed_keys(tmp_path: Path) -> None:
+    """Silent, but for one thing that optimising compilers do to LMDB 0.9 on x86.
+
+    They store the transaction number of a meta page (byte 144) before its last fields (bytes 120 to 136): nothing in
+    the source keeps the order there (ITS#7969 has a barrier for other processors only). Without optimisation it is
+    silent.
+    """
     run = explore_lmdb(tmp_path, "writemap")
-    assert (run.code, run.findings) == (0, ()), run.output
+    for finding in run.findings:
+        assert finding.kind == "atomicity", run.output
+        assert "bytes 144 to 152 of data.mdb" in finding.message, run.output
+        assert "bytes 120 to 128 of data.mdb" in finding.message, run.output
 
 
 @needs_tracer
@@ -130,4 +140,5 @@ def test_lmdb_with_writemap_keeps_committed_keys(tmp_path: Path) -> None:
 def test_lmdb_with_writemap_and_without_syncs_is_reported(tmp_path: Path) -> None:
     run = explore_lmdb(tmp_path, "writemap-nosync")
     assert run.code == 1, run.output
-    assert "durability" in {finding.kind for finding in run.findings}, run.output
+    assert "committed and lost" in run.output
+    assert {finding.kind for finding in run.findings} & {"durability", "unpersisted"}, run.output

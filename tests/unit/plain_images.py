@@ -52,12 +52,13 @@ class PlainImage:
         for block in blocks:
             os.pwrite(fd, self.things[file].content[block * BLOCK : min(block * BLOCK + BLOCK, end)], block * BLOCK)
 
-    def fill(self, fd: int, file: int, start: int, end: int) -> None:
+    def fill(self, fd: int, file: int, start: int, end: int) -> int:
         content = self.things[file].content
         for offset in range(start, end, BLOCK):
             piece = content[offset : min(offset + BLOCK, end)]
             if piece.strip(b"\0"):
                 os.pwrite(fd, piece, offset)
+        return start  # the caller gives the file its length
 
     def mode(self, obj: int) -> int:
         return self.things[obj].mode
@@ -94,6 +95,9 @@ class PlainTimeline:
 
     def acked(self, point: int) -> bytes:
         return b"acked %d" % point
+
+    def sent(self, point: int) -> bytes:
+        return b"sent %d" % point
 
     def changes(self, before: State | None, after: State) -> Changes:
         old = self.images[before.point] if before is not None else PlainImage()

@@ -204,9 +204,10 @@ def test_hashes_and_files_follow_from_state_to_state(seed: int, cuts: float) -> 
             old = os.fstat(file.fileno()).st_size
             os.ftruncate(file.fileno(), min(old, size) if blocks is not None else 0)
             kept = os.fstat(file.fileno()).st_size
-            os.ftruncate(file.fileno(), size)
             survivors.patch(file.fileno(), FILE, blocks or set(), kept)
-            survivors.fill(file.fileno(), FILE, kept, size)
+            written = survivors.fill(file.fileno(), FILE, kept, size)
+            assert written == max(kept, len(os.pread(file.fileno(), END, 0)))
+            os.ftruncate(file.fileno(), size)
             assert os.pread(file.fileno(), END, 0) == content
             before = moment
     assert len(set(known.values())) == len(known)

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.states.failure_points import Granularity, coverage_curve, failure_points, tree_of
+from powercut.states.names import STRATEGY_NAMES
+from powercut.states.strategies import STRATEGIES
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Fence, Flush, Kind, MemoryKind, TableKind
 from powercut.trace.writer import TraceWriter
@@ -90,3 +92,7 @@ def test_curve_and_tree_count_what_was_reached() -> None:
     tree = tree_of([(5, ["fence", "put", "main"]), (7, ["fence", "put", "main"]), (9, ["fence", "del", "main"])])
     assert tree.points == 3
     assert {name: node.points for name, node in tree.calls["main"].calls.items()} == {"put": 2, "del": 1}
+
+
+def test_the_names_of_strategies_are_those_that_exist() -> None:
+    assert tuple(STRATEGIES) == STRATEGY_NAMES

@@ -4,7 +4,7 @@
 #include "pool.h"
 
 static void push(struct pool *pool, uint64_t value) {
-    uint64_t number = pool->head + 1;
+    uint64_t number = pool->head + 1; // SURVIVED
     pool->node[number].next = pool->head; // LOST
     pool->node[number].value = value;     // LOST
     pool->head = number;                  // SURVIVED

@@ -21,7 +21,7 @@ static void insert(PMEMobjpool *pool, uint64_t number) {
         TX_ADD_FIELD(root, total);          // LOST
         D_RW(root)->total += number;        // LOST SURVIVED
     }
-    TX_ONABORT {
+    TX_ONABORT { // SURVIVED LOST
         abort();
     }
     TX_END; // SURVIVED LOST

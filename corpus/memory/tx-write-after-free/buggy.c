@@ -27,7 +27,7 @@ static void pop(PMEMobjpool *pool, TOID(struct root) root) {
         TX_FREE(node);
         D_RW(node)->value = 0; // SURVIVED
     }
-    TX_ONABORT {
+    TX_ONABORT { // LOST
         abort();
     }
     TX_END; // LOST

@@ -19,6 +19,7 @@ _EXPLORE = (
     click.option("--check", metavar="CMD", help="Command that exits with 0 if a crashed folder is fine."),
     click.option("--fs", metavar="NAMES", help="File-system models: one, several with commas, or all."),
     click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default)."),
+    click.option("--strategies", metavar="NAMES", help="Which states: some with commas, or all (default)."),
     click.option("--budget", metavar="TIME", help="How long to search: 30s, 5m, 1h (default 60s)."),
     click.option("--max-states", type=int, metavar="N", help="Judge at most N states."),
     click.option("--timeout", type=float, metavar="SECONDS", help="A check that takes longer has hung (default 10)."),

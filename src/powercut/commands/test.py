@@ -24,8 +24,9 @@ def command(workload: tuple[str, ...], json_file: str | None, **options: Any) ->
     """Crash-test a program: run it once, judge every state a power cut could leave.
 
     The program runs on a private copy of its data folder. Each crash state is shown to the check as that folder:
-    POWERCUT_DIR names it, POWERCUT_ACKED is a file with what the program had printed before the crash. Without a
-    check, every replaced or rewritten file must be old or new, and nothing synced may be lost.
+    POWERCUT_DIR names it, POWERCUT_ACKED is a file with what the program had printed before the crash, and
+    POWERCUT_SENT one with what it had sent over sockets. Without a check, every replaced or rewritten file must be old
+    or new, and nothing synced may be lost.
 
     \b
     powercut test -- python3 save_settings.py

@@ -2,7 +2,7 @@
 
 Before: a state that the oracle refuses. After: a state that it refuses too, from which no lost update can be given
 back (within the budget of questions) without it passing, and in which the last event that happened is the one that
-makes it fail.
+makes it fail. A crash that loses nothing, at this moment or right before the first lost update, comes before any loss.
 """
 
 from __future__ import annotations
@@ -32,9 +32,19 @@ class Shrinker:
         lost = set(self._timeline.lost(state))
         if not lost:
             return self._earliest_prefix(state)
-        lost = self._fewest_lost(state.point, lost)
+        killed = self._killed(state.point)
+        if killed is None:
+            lost = self._fewest_lost(state.point, lost)
+            killed = self._killed(2 * int(self._timeline.event[min(lost)]) - 1)
+        if killed is not None:
+            return self._earliest_prefix(killed)
         state = self._earliest(state.point, lost)
         return self._state(state.point, self._fewest_lost(state.point, set(state.delta)))
+
+    def _killed(self, point: int) -> State | None:
+        """The state at a point with nothing lost, if it fails as well: that is the simpler story."""
+        state = self._state(point, set())
+        return state if point >= 0 and self._ask([state])[0] else None
 
     def _state(self, point: int, lost: set[int]) -> State:
         return State(point, Base.ISSUED, frozenset(lost))

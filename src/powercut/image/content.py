@@ -35,14 +35,12 @@ def update_file(path: bytes, obj: int, node: Node, image: Image) -> bool:
     try:
         if kept < node.size:
             os.ftruncate(fd, kept)
-        if kept < size:
-            os.ftruncate(fd, size)
         if node.doubted or node.blocks is None:
             _compare(fd, obj, image, kept, node.sums)
         elif node.blocks:
             image.patch(fd, obj, node.blocks, kept)
-        if kept < size:
-            image.fill(fd, obj, kept, size)
+        if kept < size and image.fill(fd, obj, kept, size) < size:
+            os.ftruncate(fd, size)
     finally:
         os.close(fd)
     node.size = node.low = size

@@ -87,9 +87,10 @@ class Digester:
         self._items[entry] = value
 
     def _hash_object(self, image: StateImage, obj: int) -> bytes:
-        kind, attributes = image.kind(obj), image.xattrs(obj)
-        more = b"".join(k + b"\0" + v + b"\0" for k, v in sorted(attributes.items())) if attributes else b""
-        size = 0
+        thing, index = self._timeline.tree.things[obj], self._timeline.index
+        kind, size, more = thing.kind, 0, b""
+        if obj in index.xattrs:
+            more = b"".join(k + b"\0" + v + b"\0" for k, v in sorted(image.xattrs(obj).items()))
         if kind == ObjectKind.FILE:
             size = image.size(obj)
             content = self._contents.get(obj)
@@ -97,10 +98,11 @@ class Digester:
                 content = self._contents[obj] = _Content()
             more = content.hash(image, obj, size) + more
         elif kind == ObjectKind.SYMLINK:
-            more += image.target(obj)
+            more += thing.target
         elif kind == ObjectKind.FOLDER:
             size = obj  # what is inside is hashed with the folder's number
-        return xxh3_128_digest(_FACTS.pack(kind, image.mode(obj), len(self._names[obj]), size) + more)
+        mode = image.mode(obj) if obj in index.modes else thing.mode
+        return xxh3_128_digest(_FACTS.pack(kind, mode, len(self._names[obj]), size) + more)
 
 
 class _Content:

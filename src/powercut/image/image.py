@@ -48,8 +48,8 @@ class Image(Protocol):
     def patch(self, fd: int, file: int, blocks: set[int], end: int) -> None:
         """Write some blocks of a file into an open file, none beyond `end`."""
 
-    def fill(self, fd: int, file: int, start: int, end: int) -> None:
-        """Write what is not zero between two offsets into an open file that reads as zeros there."""
+    def fill(self, fd: int, file: int, start: int, end: int) -> int:
+        """Write what is not zero between two offsets into an open file that reads as zeros there; how far that went."""
 
     def mode(self, obj: int) -> int:
         """Permission bits (st_mode & 0o7777)."""

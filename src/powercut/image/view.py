@@ -94,6 +94,6 @@ class StateImage:
         """Write some blocks of a file, none beyond `end`."""
         self.survivors.patch(fd, file, blocks, end)
 
-    def fill(self, fd: int, file: int, start: int, end: int) -> None:
-        """Write what is not zero into a range that reads as zeros."""
-        self.survivors.fill(fd, file, start, end)
+    def fill(self, fd: int, file: int, start: int, end: int) -> int:
+        """Write what is not zero into a range that reads as zeros; the end of the last byte written."""
+        return self.survivors.fill(fd, file, start, end)

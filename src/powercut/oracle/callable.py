@@ -1,9 +1,9 @@
 """A Python function as an oracle, called in the worker itself: no process is started for a state.
 
 The function gets the data folder's path and, if it needs a second argument or has one named ``acked``, what the
-program had printed before the power cut. Returning None or True is a pass; False or an exception is not. A function
-that ends or crashes the process, or does not return in time, is judged by the executor, which then starts another
-worker.
+program had printed before the power cut; if it has one named ``sent``, also what the program had sent over sockets.
+Returning None or True is a pass; False or an exception is not. A function that ends or crashes the process, or does
+not return in time, is judged by the executor, which then starts another worker.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import io
 import os
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from powercut import _engine
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.jobs import Place
+from powercut.run.jobs import Place, Told
 
 _KEPT = 8192  # characters of the output that are kept
 
@@ -37,18 +37,19 @@ class CallableOracle:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._wants_acked = _takes_two(function)
+        self._wants_sent = "sent" in _parameters(function)
 
     def open(self, place: Place) -> None:
         """Nothing to get ready."""
 
-    def judge(self, folder: Path, acked: bytes, tick: Callable[[], object] | None = None) -> Verdict:
+    def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Call the function in the folder; what it returns is the verdict."""
         printed = io.StringIO()
         start = time.monotonic()
         try:
             os.chdir(folder)
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                answer = self._function(folder, acked) if self._wants_acked else self._function(folder)
+                answer = self._call(folder, told)
             outcome, reason = _read(answer)
         except KeyboardInterrupt:
             raise
@@ -58,6 +59,10 @@ class CallableOracle:
         _engine.reap_strays()
         code = 1 if outcome is Outcome.FAIL else 0
         return Verdict(outcome, code, (printed.getvalue() + reason)[-_KEPT:], seconds)
+
+    def _call(self, folder: Path, told: Told) -> object:
+        named = {"sent": told.sent} if self._wants_sent else {}
+        return self._function(folder, told.printed, **named) if self._wants_acked else self._function(folder, **named)
 
 
 def _read(answer: object) -> tuple[Outcome, str]:
@@ -77,12 +82,19 @@ def _read_exception(error: BaseException) -> tuple[Outcome, str]:
     return Outcome.FAIL, "".join(traceback.format_exception(error))
 
 
-def _takes_two(function: Callable[..., Any]) -> bool:
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     try:
-        parameters = inspect.signature(function).parameters.values()
+        return inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return False
+        return {}
+
+
+def _takes_two(function: Callable[..., Any]) -> bool:
+    """Whether what was printed is wanted: as the second argument that must be given by position, or by its name."""
+    parameters = _parameters(function)
     required = [
-        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+        p
+        for name, p in parameters.items()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty and name != "sent"
     ]
-    return len(required) >= 2 or any(p.name == "acked" for p in parameters)
+    return len(required) >= 2 or "acked" in parameters

@@ -1,9 +1,9 @@
 """A check command as an oracle: its exit status is the verdict.
 
 Before ``judge``: the data folder holds an image. After: the command has run in it and nothing of it runs any more. The
-command finds the folder in POWERCUT_DIR and, in the file that POWERCUT_ACKED names, what the program had printed
-before the power cut. Where the image cannot be shown in the data folder's own place, the folder's path in the command's
-arguments is replaced by that of the copy.
+command finds the folder in POWERCUT_DIR and, in the files that POWERCUT_ACKED and POWERCUT_SENT name, what the program
+had printed and what it had sent over sockets before the power cut. Where the image cannot be shown in the data folder's
+own place, the folder's path in the command's arguments is replaced by that of the copy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.jobs import Place
+from powercut.oracle.words import WordFile
+from powercut.run.jobs import Place, Told
 
 _OUTCOMES = {"signal": Outcome.CRASH, "timeout": Outcome.HANG, "error": Outcome.ERROR}
 
@@ -37,8 +38,6 @@ class CommandOracle:
         self.timeout = timeout
         self._env = dict(os.environ if env is None else env)
         self._program = find_program(argv[0], self._env.get("PATH"))
-        self._acked: bytes | None = None
-        self._acked_seen = (0, 0, 0)
 
     def mentions(self, data_dir: Path) -> bool:
         """Whether the arguments name the data folder, so that they must be changed where views are not possible."""
@@ -50,19 +49,20 @@ class CommandOracle:
         if place.folder != place.data_dir:
             argv = substitute_path(argv, place.data_dir, place.folder)
             program = substitute_path([program], place.data_dir, place.folder)[0]
-        self._acked_path = os.fsencode(place.scratch / "acked")
+        self._printed, self._sent = WordFile(place.scratch / "acked"), WordFile(place.scratch / "sent")
         self._cwd = os.fsencode(place.folder)
         env = {**self._env, "POWERCUT_DIR": str(place.folder), "PWD": str(place.folder)}
-        env["POWERCUT_ACKED"] = os.fsdecode(self._acked_path)
+        env |= {"POWERCUT_ACKED": str(self._printed.path), "POWERCUT_SENT": str(self._sent.path)}
         self._environment = [os.fsencode(f"{name}={value}") for name, value in env.items()]
         self._arguments = [os.fsencode(argument) for argument in argv]
         self._path = os.fsencode(program)
         self._stdin = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._output = os.memfd_create("powercut-output", os.MFD_CLOEXEC)
 
-    def judge(self, folder: Path, acked: bytes, tick: Callable[[], object] | None = None) -> Verdict:
+    def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Run the command; its end is the verdict."""
-        self._write_acked(acked)
+        self._printed.hold(told.printed)
+        self._sent.hold(told.sent)
         kind, code, seconds, output = _engine.spawn(
             self._path,
             self._arguments,
@@ -79,28 +79,6 @@ class CommandOracle:
         if kind == "error":
             text = f"cannot start {os.fsdecode(self._path)}: {os.strerror(code)}"
         return Verdict(_OUTCOMES[kind], code, text, seconds)
-
-    def _write_acked(self, acked: bytes) -> None:
-        """Rewrite the file only when the words changed, or somebody changed the file."""
-        if acked == self._acked and self._acked_state() == self._acked_seen:
-            return
-        fd = os.open(self._acked_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        try:
-            os.write(fd, acked)
-            self._acked_seen = _identity(os.fstat(fd))
-        finally:
-            os.close(fd)
-        self._acked = acked
-
-    def _acked_state(self) -> tuple[int, int, int]:
-        try:
-            return _identity(os.stat(self._acked_path))  # noqa: PTH116 - bytes, and once for each state
-        except OSError:
-            return (0, 0, 0)
-
-
-def _identity(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def find_program(name: str, path: str | None) -> str:

@@ -9,7 +9,7 @@ from powercut.image.image import ObjectKind
 from powercut.image.view import StateImage
 from powercut.model.filesystem import BLOCK, FILE_SYSTEMS
 from powercut.model.memory import memory
-from powercut.report.text import printable
+from powercut.report.text import one_line
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
@@ -34,9 +34,7 @@ def image_difference(trace: Trace, finding: Finding) -> str:
     for path in sorted(names):
         before, after = _content(whole, _files(whole).get(path)), _content(crashed, _files(crashed).get(path))
         if before != after:
-            lines.append(
-                f"    {printable(path.decode('utf-8', 'replace'))}: {_show(after)}, instead of {_show(before)}"
-            )
+            lines.append(f"    {one_line(path.decode('utf-8', 'replace'))}: {_show(after)}, instead of {_show(before)}")
     if len(lines) == 1:
         lines.append("    no difference: everything had survived")
     return "\n".join(lines)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from powercut.findings.places import Places
-from powercut.report.text import printable
+from powercut.report.text import one_line
 from powercut.trace.layout import Channel, Fence, Flag, Flush, Kind
 from powercut.trace.reader import Trace
 
@@ -24,7 +24,7 @@ def list_trace(trace: Trace) -> Iterator[str]:
     places = Places(trace)
     for key in ("command", "dir", "tracer", "exit"):
         value = trace.meta.get(key, b"").replace(b"\0", b" ").decode("utf-8", "replace")
-        yield f"{key}: {printable(value)}"
+        yield f"{key}: {one_line(value)}"
     names: dict[int, str] = {}
     for index, event in enumerate(trace.events):
         if event["kind"] != Kind.MEMORY:  # which only says what thread or file the next ones mean
@@ -58,4 +58,4 @@ def _line(trace: Trace, places: Places, names: dict[int, str], index: int, event
     frame = places.location(index, "", "")
     if frame.file:
         words.append(f"[{frame}]")
-    return printable(" ".join(word for word in words if word))
+    return one_line(" ".join(word for word in words if word))

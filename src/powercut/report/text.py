@@ -26,8 +26,13 @@ _OUTPUT_LINES = 8  # of what the check said
 
 
 def printable(text: str) -> str:
-    """Text without control characters: names and output come from outside."""
+    """Text without control characters except ends of lines: output comes from outside."""
     return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+
+
+def one_line(text: str) -> str:
+    """Text that stays in its line whatever names it holds: ends of lines and tabs in a name are no layout of ours."""
+    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def summary(run: SavedRun, folder: Path) -> str:
@@ -42,6 +47,8 @@ def summary(run: SavedRun, folder: Path) -> str:
         f"{found}: {states['tested']} states tested, {states['equivalent']} equal to a tested one{of}{all_tested}, "
         f"{run.seconds:.1f} s, model {run.model}"
     )
+    if not states["tested"] and not run.findings and not run.interrupted:
+        parts.append("the budget ended before anything was covered; give it more with --budget or --max-states")
     if run.interrupted:
         parts.append("interrupted: what was found so far is saved")
     parts.append(f"saved in {folder}")
@@ -56,7 +63,7 @@ def explain(finding: Finding) -> str:
     lines.append("")
     if finding.lost:
         lines.append("  minimal state: everything up to the crash survived, except")
-        lines.extend(f"    - {printable(text)}" for text in finding.lost)
+        lines.extend(f"    - {one_line(text)}" for text in finding.lost)
     else:
         lines.append("  minimal state: everything up to the crash survived; the program was cut off there")
     if finding.output.strip():
@@ -67,7 +74,7 @@ def explain(finding: Finding) -> str:
         mark = _VERIFIED[finding.fix.by] if finding.fix.verified else ""
         lines.extend(_wrap(f"fix: {finding.fix.text}{mark}", 2))
     lines.append(f"  reachable on: {', '.join(finding.models)}; {_counted(finding.occurrences, 'failing state')}")
-    lines.append(f"  replay: {finding.replay}")
+    lines.append(f"  replay: {one_line(finding.replay)}")
     return "\n".join(lines)
 
 
@@ -86,13 +93,13 @@ def explain_verdict(verdict: Verdict) -> str:
 
 def _location(location: Location) -> list[str]:
     role = {"lost": "lost", "survived": "survived", "acknowledged": "acknowledged"}.get(location.role, location.role)
-    place = printable(str(location))
-    function = f" in {printable(location.function)}" if location.function and location.file else ""
+    place = one_line(str(location))
+    function = f" in {one_line(location.function)}" if location.function and location.file else ""
     lines = [f"  {role + ':':<14}{place}{function}"]
     source = linecache.getline(location.file, location.line).strip() if location.file and location.line else ""
     if source:
-        lines.append(f"  {'':<14}    {printable(source)}")
-    lines.append(f"  {'':<14}{printable(location.what)}")
+        lines.append(f"  {'':<14}    {one_line(source.expandtabs(4))}")
+    lines.append(f"  {'':<14}{one_line(location.what)}")
     return lines
 
 
@@ -102,4 +109,4 @@ def _counted(number: int, what: str) -> str:
 
 def _wrap(text: str, indent: int) -> list[str]:
     space = " " * indent
-    return textwrap.wrap(printable(text), _WIDTH, initial_indent=space, subsequent_indent=space, break_long_words=False)
+    return textwrap.wrap(one_line(text), _WIDTH, initial_indent=space, subsequent_indent=space, break_long_words=False)

@@ -136,8 +136,10 @@ class LocalExecutor:
             self._watch_writes(worker)
 
     def _watch_writes(self, worker: WorkerProcess) -> None:
-        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.unsent else 0)
-        if self._selector.get_key(worker.socket).events != wanted:
+        waits = bool(worker.unsent)
+        if waits != worker.waits_for_room:
+            worker.waits_for_room = waits
+            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if waits else 0)
             self._selector.modify(worker.socket, wanted, worker)
 
     def _listen(self, seconds: float) -> None:

@@ -20,6 +20,7 @@ from powercut.image.digest import Digester
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.events import Counts, Found, Progress, Subscriber
 from powercut.run.jobs import Executor, Job
+from powercut.states.names import STRATEGY_NAMES
 from powercut.states.state import State
 from powercut.states.strategies import count_states, is_enumerable, queue
 from powercut.states.timeline import Timeline
@@ -50,6 +51,7 @@ class Exploration:
         budget: Budget,
         seed: int,
         tell: Subscriber,
+        strategies: Sequence[str] = STRATEGY_NAMES,
     ) -> None:
         self.counts = Counts()
         self.interrupted = False
@@ -59,6 +61,7 @@ class Exploration:
         self._budget = budget
         self._seed = seed
         self._tell = tell
+        self._strategies = tuple(strategies)
         self._digesters = [Digester(timeline) for timeline in timelines]
         self._verdicts: dict[Key, Verdict] = {}
         self._waiting: dict[Key, list[tuple[int, State]]] = {}  # states whose image is being judged
@@ -82,7 +85,8 @@ class Exploration:
             for number in range(len(self._timelines)):
                 finished &= self._search(number)
             self._settle()
-            self.counts.exhausted = finished and all(is_enumerable(timeline) for timeline in self._timelines)
+            everything = self._strategies == STRATEGY_NAMES and all(map(is_enumerable, self._timelines))
+            self.counts.exhausted = finished and everything
         except KeyboardInterrupt:
             self.interrupted = True
         self._report_progress(force=True)
@@ -92,7 +96,7 @@ class Exploration:
         repeats = 0
         timeline, seen = self._timelines[number], set[tuple[int, int]]()
         over = self._share(number)
-        for strategy, state in queue(timeline, self._seed):
+        for strategy, state in queue(timeline, self._seed, self._strategies):
             if over():
                 return False
             repeats += 1

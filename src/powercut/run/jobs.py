@@ -37,6 +37,14 @@ class Result:
     verdict: Verdict
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the program had told the outside before the power cut: on standard output, and over sockets."""
+
+    printed: bytes = b""
+    sent: bytes = b""
+
+
 class Timeline(Protocol):
     """What a worker needs to know of a timeline."""
 
@@ -47,7 +55,10 @@ class Timeline(Protocol):
         """Where the images of two states may differ."""
 
     def acked(self, point: int) -> bytes:
-        """What the program had said to the outside by a point."""
+        """What the program had printed by a point."""
+
+    def sent(self, point: int) -> bytes:
+        """What the program had sent over sockets by a point."""
 
 
 class Oracle(Protocol):
@@ -62,7 +73,7 @@ class Oracle(Protocol):
     def open(self, place: Place) -> None:
         """Called once in each worker, before the first judgement."""
 
-    def judge(self, folder: Path, acked: bytes, tick: Callable[[], object] | None = None) -> Verdict:
+    def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Recover and check the data folder; ``tick`` is to be called now and then, where that is possible."""
 
 

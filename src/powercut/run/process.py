@@ -30,7 +30,7 @@ class WorkerProcess:
     Attributes:
         running: jobs it was given and has not answered, in order.
         depth: how many jobs it should have at hand.
-        unsent: bytes that wait for room in the socket.
+        unsent: bytes that wait for room in the socket; waits_for_room: that room is being watched for.
         hung: killed by us, for taking too long.
     """
 
@@ -40,6 +40,7 @@ class WorkerProcess:
         self.running: dict[int, Job] = {}
         self.depth = _DEPTHS[0]
         self.unsent = bytearray()
+        self.waits_for_room = False
         self.ready = False
         self.hung = False
         self._received = bytearray()

@@ -38,6 +38,7 @@ from powercut.run.inline import InlineExecutor
 from powercut.run.jobs import Executor, Job, Result
 from powercut.run.store import SavedRun, new_run_folder, save_run
 from powercut.settings import Settings, seconds
+from powercut.states.names import strategies
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
@@ -149,7 +150,8 @@ class Session:
         try:
             self._check_final_state(executor, timelines[0])
             budget = Budget(seconds(self.settings.budget), self.settings.max_states)
-            exploration = Exploration(timelines, executor, owed, budget, self.settings.seed, self.tell)
+            names = strategies(self.settings.strategies)
+            exploration = Exploration(timelines, executor, owed, budget, self.settings.seed, self.tell, names)
             exploration.run()
         finally:
             executor.close()
@@ -303,7 +305,7 @@ def _is_file_here(word: str, cwd: Path) -> bool:
 
 
 def _printed(timeline: Timeline, point: int) -> int:
-    """How many of the program's prints had reached the outside."""
+    """How much of what the program printed and sent had reached the outside."""
     return bisect_right(timeline.prints, point)
 
 

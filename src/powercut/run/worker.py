@@ -8,6 +8,7 @@ and with it all it built in memory, along.
 from __future__ import annotations
 
 import contextlib
+import errno
 import faulthandler
 import fcntl
 import gc
@@ -23,12 +24,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from powercut import _engine
-from powercut.errors import PowercutError
+from powercut.errors import EnvironmentFailure, PowercutError
 from powercut.image.folder import ImageFolder
-from powercut.image.scratch import Scratch
+from powercut.image.scratch import Scratch, ScratchError
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.run.channel import Inbox, Message, Phase, Slot, frame, pack_verdict, unpack_job
-from powercut.run.jobs import Job, Oracle, Place, Timeline
+from powercut.run.jobs import Job, Oracle, Place, Timeline, Told
 
 _FLUSH_SECONDS = 0.02  # results wait this long for company
 
@@ -67,7 +68,8 @@ def run_worker(setup: Setup, number: int, sock: socket.socket, slot: Slot, paren
         except PowercutError as error:
             sock.sendall(frame(Message.FAILED, (error.slug, error.message, error.hint)))
         except OSError as error:
-            sock.sendall(frame(Message.FAILED, ("worker-failed", f"A worker cannot run: {error}.", "")))
+            failure = _failure(error, setup.scratch.path)
+            sock.sendall(frame(Message.FAILED, (failure.slug, failure.message, failure.hint)))
         status = 0
     except (BrokenPipeError, ConnectionResetError):
         status = 0  # the engine is gone
@@ -75,6 +77,13 @@ def run_worker(setup: Setup, number: int, sock: socket.socket, slot: Slot, paren
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def _failure(error: OSError, scratch: Path) -> PowercutError:
+    """Why a worker cannot start or go on."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return ScratchError.full(str(scratch))
+    return EnvironmentFailure("worker-failed", f"A worker cannot run: {error}.")
 
 
 def _leave_terminal() -> None:
@@ -104,7 +113,7 @@ class Worker:
         self._folder: ImageFolder | None = None
         self._timeline = -1
         self._point = -1
-        self._acked = b""
+        self._told = Told()
         self._results: list[tuple[int, str, int, str, float]] = []
         self._flushed = time.monotonic()
         self._place = self._make_place()
@@ -145,7 +154,7 @@ class Worker:
         try:
             folder = self._image_folder(job.timeline)
             folder.move_to(job.state)
-            acked = self._acked_at(job)
+            told = self._told_at(job)
         except PowercutError:
             self._flush()
             raise
@@ -153,7 +162,7 @@ class Worker:
             verdict = Verdict(Outcome.ERROR, 0, f"cannot build the image\n{traceback.format_exc()}")
         else:
             self._slot.write(Phase.JUDGING, job.id)
-            verdict = self._setup.oracle.judge(self._place.folder, acked, folder.collect)
+            verdict = self._setup.oracle.judge(self._place.folder, told, folder.collect)
         self._results.append(pack_verdict(job.id, verdict))
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
             self._flush()
@@ -168,12 +177,13 @@ class Worker:
             self._point = -1
         return self._folder
 
-    def _acked_at(self, job: Job) -> bytes:
+    def _told_at(self, job: Job) -> Told:
         point = job.state.point if job.owed is None else job.owed
         if point != self._point:
-            self._acked = self._setup.timelines[job.timeline].acked(point)
+            timeline = self._setup.timelines[job.timeline]
+            self._told = Told(timeline.acked(point), timeline.sent(point))
             self._point = point
-        return self._acked
+        return self._told
 
     def _flush(self) -> None:
         if self._results:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from powercut.errors import UsageError
 from powercut.states.failure_points import failure_points
 from powercut.states.lattice import Lattice
+from powercut.states.names import STRATEGY_NAMES
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 
@@ -123,17 +123,7 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def strategies(names: str) -> list[str]:
-    """The strategies for a --strategies value: some with commas, or `all`; always in their order."""
-    wanted = [part.strip() for part in names.split(",")] if names.strip() != "all" else list(STRATEGIES)
-    for name in wanted:
-        if name not in STRATEGIES:
-            known = ", ".join(STRATEGIES)
-            raise UsageError("unknown-strategy", f"there is no strategy {name!r}.", f"Known: {known}, all.")
-    return [name for name in STRATEGIES if name in wanted]
-
-
-def queue(timeline: Timeline, seed: int, names: Sequence[str] = tuple(STRATEGIES)) -> Iterator[tuple[str, State]]:
+def queue(timeline: Timeline, seed: int, names: Sequence[str] = STRATEGY_NAMES) -> Iterator[tuple[str, State]]:
     """Some strategies in their order."""
     for name in names:
         for state in STRATEGIES[name](timeline, random.Random(seed)):

@@ -13,7 +13,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +27,7 @@ from powercut.states.marks import MarkSums
 from powercut.states.rules import ExtraSync, Rules
 from powercut.states.state import Base, State
 from powercut.states.updates import UpdateKind
+from powercut.states.words import Words
 from powercut.trace.layout import Channel, Kind
 from powercut.trace.reader import Trace
 
@@ -181,20 +181,24 @@ class Timeline:
 
     @cached_property
     def prints(self) -> list[int]:
-        """The times at which the program printed something."""
-        return [2 * index for index, channel in self.outputs if channel == Channel.STDOUT]
+        """The times at which the program printed something or sent it over a socket."""
+        return [2 * index for index, channel in self.outputs if channel in (Channel.STDOUT, Channel.SOCKET)]
 
     @cached_property
-    def _printed(self) -> tuple[bytes, list[int]]:
-        """All that was printed, and its length after each print."""
-        events = self.trace.events[[time // 2 for time in self.prints]]
-        parts = [self.trace.blob(int(event["data"]), int(event["length"])) for event in events]
-        return b"".join(parts), [0, *accumulate(len(part) for part in parts)]
+    def _printed(self) -> Words:
+        return Words(self.trace, [index for index, channel in self.outputs if channel == Channel.STDOUT])
+
+    @cached_property
+    def _sent(self) -> Words:
+        return Words(self.trace, [index for index, channel in self.outputs if channel == Channel.SOCKET])
 
     def acked(self, point: int) -> bytes:
         """What the program had printed by a point."""
-        text, lengths = self._printed
-        return text[: lengths[bisect_right(self.prints, point)]]
+        return self._printed.by(point)
+
+    def sent(self, point: int) -> bytes:
+        """What the program had sent over sockets by a point, one message after the other."""
+        return self._sent.by(point)
 
     @cached_property
     def points(self) -> list[int]:

@@ -145,7 +145,7 @@ class Trace:
     @property
     def sees_memory(self) -> bool:
         """Whether stores into mapped files were recorded."""
-        return b"memory" in self.meta.get("tracer", b"")
+        return self.meta.get("tracer", b"").startswith(b"grind")
 
     @property
     def command(self) -> list[str]:

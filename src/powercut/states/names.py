@@ -1,0 +1,27 @@
+"""The names of the strategies, in their order, without what it takes to run them: settings are read at every start."""
+
+from __future__ import annotations
+
+from powercut.errors import UsageError
+
+STRATEGY_NAMES = (
+    "only-guaranteed",
+    "failure-points",
+    "prefixes",
+    "one-missing",
+    "one-early",
+    "torn",
+    "pairs",
+    "exhaustive",
+    "samples",
+)
+
+
+def strategies(names: str) -> list[str]:
+    """The strategies for a --strategies value: some with commas, or `all`; always in their order."""
+    wanted = [part.strip() for part in names.split(",")] if names.strip() != "all" else list(STRATEGY_NAMES)
+    for name in wanted:
+        if name not in STRATEGY_NAMES:
+            known = ", ".join(STRATEGY_NAMES)
+            raise UsageError("unknown-strategy", f"there is no strategy {name!r}.", f"Known: {known}, all.")
+    return [name for name in STRATEGY_NAMES if name in wanted]
