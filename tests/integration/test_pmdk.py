@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shlex
 import sys
 from pathlib import Path
@@ -14,7 +15,9 @@ import pmdk_programs as programs
 from harness import Run, check_command, powercut_test
 from pmdk_programs import MAPS, PMDK, STORES
 
-from powercut.record.tracers import why_no_memory_tool
+from powercut.record.recorder import RecordOptions, record_command
+from powercut.record.tracers import memory_tool, why_no_memory_tool
+from powercut.trace.layout import Kind
 
 pytestmark = [
     pytest.mark.slow,
@@ -30,7 +33,7 @@ STEPS = {
     "queue": ["enqueue one", "enqueue two", "dequeue", "enqueue three", "enqueue four"],
     "btree": ["i 5 five", "i 3 three", "i 8 eight", "i 4 four"],
 }
-BUDGET = ["--budget", "30s"]
+BUDGET = ["--budget", "10s"]
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +63,25 @@ def test_mapcli(kind: str, built: Path, data: Path, tmp_path: Path) -> None:
     check = shlex.join([str(built / "map_check"), kind, "pool", str(commands)])
     run = explore("mapcli.sh", [built / "mapcli", kind, data / "pool", commands], check, data)
     assert (run.code, run.findings) == (0, ()), run.output
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_traced_stores_give_the_final_pool(kind: str, built: Path, data: Path, tmp_path: Path) -> None:
+    """5,000 inserts and removes: the trace, replayed on the first pool, leaves the last one, byte for byte."""
+    keys = [key for key in range(3, 2503)]
+    random.Random(kind).shuffle(keys)
+    commands = tmp_path / "commands"
+    commands.write_text("".join(f"{word} {key}\n" for word in "ir" for key in keys))
+    programs.make_map(built, data / "pool", kind)
+    workload = ["sh", str(PMDK / "mapcli.sh"), str(built / "mapcli"), kind, str(data / "pool"), str(commands)]
+    options = RecordOptions(
+        data, tmp_path, tmp_path / "trace", memory_tool=memory_tool(), persistent_memory=True, stacks=False
+    )
+    recording = record_command(workload, options)
+    assert recording.unexplained == []
+    stores = recording.trace.of_kind(Kind.STORE)
+    assert len(stores) > 20 * len(keys)
+    assert len(recording.trace.of_kind(Kind.FENCE)) > len(keys)
 
 
 @pytest.mark.parametrize("name", STEPS)

@@ -20,7 +20,7 @@ from powercut.report.difference import timeline_of
 from powercut.report.events import Said, Subscriber
 from powercut.run.executor import LocalExecutor
 from powercut.run.jobs import Job, Result
-from powercut.run.session import check_command
+from powercut.run.session import check_command, check_environment
 from powercut.run.store import find_finding
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
@@ -42,7 +42,14 @@ def replay(output: Path, name: str, keep: Path | None, check: str | None, tell: 
         export_image(timeline, state, keep)
     if argv is None:
         return BuiltinOracle(timeline).judge(timeline, state)
-    return _judge(timeline, state, CommandOracle(argv, run.timeout), Path(run.folder), run.timeout, tell)
+    return _judge(
+        timeline,
+        state,
+        CommandOracle(argv, run.timeout, check_environment(timeline)),
+        Path(run.folder),
+        run.timeout,
+        tell,
+    )
 
 
 def rebuild(folder: Path, finding: Finding) -> tuple[Timeline, State]:

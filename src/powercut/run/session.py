@@ -206,7 +206,7 @@ class Session:
             oracle = BuiltinOracle(timelines[0])
             return InlineExecutor(timelines, oracle), oracle.owed
         folder = Path(timelines[0].trace.folder)
-        judge = CallableOracle(self.check) if self.check is not None else self._command_oracle()
+        judge = CallableOracle(self.check) if self.check is not None else self._command_oracle(timelines[0])
         namespaces = self._namespaces()
         if namespaces and not folder.is_dir():
             self.say(f"{folder} is not on this machine: the check sees the images at another path", warning=True)
@@ -222,8 +222,9 @@ class Session:
         )
         return executor, _printed
 
-    def _command_oracle(self) -> CommandOracle:
-        return CommandOracle(check_command(self.settings.check or "", self.cwd), self.settings.timeout)
+    def _command_oracle(self, timeline: Timeline) -> CommandOracle:
+        argv = check_command(self.settings.check or "", self.cwd)
+        return CommandOracle(argv, self.settings.timeout, check_environment(timeline))
 
     def _check_final_state(self, executor: Executor, timeline: Timeline) -> None:
         """A check that refuses the state after a clean end would refuse everything."""
@@ -292,6 +293,12 @@ def check_command(text: str, cwd: Path) -> list[str]:
         program = str(cwd / program)
     rest = [str(cwd / word) if _is_file_here(word, cwd) else word for word in argv[1:]]
     return [program, *rest]
+
+
+def check_environment(timeline: Timeline) -> dict[str, str]:
+    """The variables of a check: as ours; on persistent memory, libpmem shall take the image for what it stands for."""
+    persistent = {"PMEM_IS_PMEM_FORCE": "1"} if timeline.in_lines else {}
+    return {**persistent, **os.environ}
 
 
 def _is_file_here(word: str, cwd: Path) -> bool:
