@@ -68,7 +68,7 @@ def test_mapcli(kind: str, built: Path, data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", MAPS)
 def test_traced_stores_give_the_final_pool(kind: str, built: Path, data: Path, tmp_path: Path) -> None:
     """5,000 inserts and removes: the trace, replayed on the first pool, leaves the last one, byte for byte."""
-    keys = [key for key in range(3, 2503)]
+    keys = list(range(3, 2503))
     random.Random(kind).shuffle(keys)
     commands = tmp_path / "commands"
     commands.write_text("".join(f"{word} {key}\n" for word in "ir" for key in keys))
