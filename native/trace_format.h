@@ -126,6 +126,8 @@ enum pc_event_kind {
     PC_EXIT = 52, /* extra: wait status, when the whole process ended */
     PC_NOTE = 53, /* data, length: text for the user (refused io_uring, call not followed, ...);
                      extra: how often, where it is known */
+    PC_SIGNAL =
+        54, /* extra: number, offset: address of a fault: a signal that kills most programs; stack: where */
 
     /* Memory. In the file, memory events stand only as runs; readers put the records of a run in the place of
        the PC_MEMORY event, as events of the kinds that follow it here. */

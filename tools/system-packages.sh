@@ -1,14 +1,21 @@
 #!/bin/sh
 # Makes sure the Debian packages that powercut builds and tests with are there: installs them when root,
-# otherwise prints the exact command and stops.
+# otherwise prints the exact command and stops. What is only wanted is not worth stopping for.
 set -eu
 
 missing=""
-need() { # need COMMAND-OR-FILE PACKAGE
+wanted=""
+has() { # has COMMAND-OR-FILE
     case "$1" in
-        /*) test -e "$1" || missing="$missing $2" ;;
-        *) command -v "$1" >/dev/null 2>&1 || missing="$missing $2" ;;
+        /*) test -e "$1" ;;
+        *) command -v "$1" >/dev/null 2>&1 ;;
     esac
+}
+need() { # need COMMAND-OR-FILE PACKAGE
+    has "$1" || missing="$missing $2"
+}
+want() { # want FILE PACKAGE
+    has "$1" || wanted="$wanted $2"
 }
 
 need gcc gcc
@@ -18,8 +25,9 @@ need strace strace
 need addr2line binutils
 need python3 python3
 need /usr/include/stdlib.h libc6-dev
-need /usr/include/libpmem.h libpmem-dev # with the next one: the tests with PMDK
-need /usr/include/libpmemobj.h libpmemobj-dev
+want /usr/include/valgrind/pub_tool_tooliface.h valgrind # the memory tracer
+want /usr/include/libpmem.h libpmem-dev                  # with the next one: the tests with PMDK
+want /usr/include/libpmemobj.h libpmemobj-dev
 
 # The interpreter that will make the environment must bring its headers and venv with it.
 python="${PYTHON:-python3}"
@@ -31,14 +39,22 @@ else
     missing="$missing python3-venv python3-dev"
 fi
 
-test -n "$missing" || exit 0
+test -n "$missing$wanted" || exit 0
+install() { # install PACKAGE...
+    echo "powercut: installing missing packages: $*"
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
-    echo "powercut: installing missing packages:$missing"
-    apt-get update -qq
+    apt-get update -qq || test -z "$missing"
     # shellcheck disable=SC2086
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
-else
+    test -z "$missing" || install $missing
+    for package in $wanted; do
+        install "$package" || echo "powercut: going on without $package" >&2
+    done
+elif [ -n "$missing" ]; then
     echo "powercut: these packages are missing. Install them, then run make again:" >&2
-    echo "    sudo apt-get install$missing" >&2
+    echo "    sudo apt-get install$missing$wanted" >&2
     exit 1
+else
+    echo "powercut: going on without some packages. To have them, too: sudo apt-get install$wanted" >&2
 fi

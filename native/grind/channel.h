@@ -3,38 +3,51 @@
  * The program runs inside Valgrind, and Valgrind runs under ptrace. Valgrind performs the program's system
  * calls as they are, so ptrace sees and records every file call as always; the tool adds what ptrace cannot
  * see: stores, flushes and fences, and the registers the program itself has at a call. ptrace is the only
- * writer of the trace; the tool fills memory records in place, in room that ptrace reserved in the trace
- * file.
+ * writer of the trace; the tool puts memory records into memory that both share, from where ptrace takes them
+ * when its turn comes: also those of a process that was killed.
  *
- * Before: the tool was started with --channel=/proc/TRACER/fd/C --trace=/proc/TRACER/fd/T (files opened by
- * the tracer, so that they are reachable from any mount namespace). The tool asks with a call that means
- * nothing to the kernel, prctl(PC_ASK, question, argument): the filter stops it, ptrace answers with its
- * return value.
+ * Before: the tool was started with --channel=/proc/TRACER/fd/C (a file in memory, opened by the tracer, so
+ * that it is reachable from any mount namespace). The tool asks with a call that means nothing to the kernel,
+ * prctl(PC_ASK, question, argument): the filter stops it, ptrace answers with its return value.
  *
  * After each system call of the program that ptrace records, all memory records committed before it stand
  * before it in the trace: ptrace closes the run (a PC_MEMORY event) at the stop. So stores and calls are in
  * one order.
+ *
+ * The channel file, for each process:
+ *
+ *   0                      PC_CHANNEL_PAGE                PC_CHANNEL_SIZE
+ *   +----------------------+------------------------------+
+ *   | struct               | the room: struct pc_memory,  |
+ *   |    pc_channel_page   |    struct pc_memory, ...     |
+ *   +----------------------+------------------------------+
  */
 #ifndef POWERCUT_GRIND_CHANNEL_H
 #define POWERCUT_GRIND_CHANNEL_H
 
 #include <stdint.h>
 
-#define PC_ASK          0x50435554 /* "PCUT": no option of prctl(2) */
-#define PC_CHANNEL_PAGE 65536 /* bytes of struct pc_channel_page in the channel file, one for each process   \
-                               */
-#define PC_CHANNEL_SLOTS 500  /* threads Valgrind can run at once (VG_N_THREADS) */
+#define PC_ASK          0x50435554        /* "PCUT": no option of prctl(2) */
+#define PC_CHANNEL_PAGE 65536             /* bytes of struct pc_channel_page, and what is left behind it */
+#define PC_CHANNEL_ROOM ((10 << 10) * 24) /* bytes: a whole number of records, and small enough for a cache  \
+                                           */
+#define PC_CHANNEL_SIZE  (PC_CHANNEL_PAGE + (256 << 10)) /* bytes of both: whole pages */
+#define PC_CHANNEL_SLOTS 500                             /* threads Valgrind can run at once (VG_N_THREADS) */
+#define PC_CHANNEL_WORDS 1600 /* more than most stacks are made of, and as many as fit */
 
 enum pc_question {
     PC_ASK_HELLO = 1, /* a new process image (start, exec, fork child): returns the offset of its page */
-    PC_ASK_ROOM = 2,  /* closes the run and reserves new room: returns 0, page->room_* are new; < 0: the trace
-                         is  full, nothing more can be recorded and the program is ended */
-    PC_ASK_STACK =
-        3, /* unwinds the thread from page->threads[argument].registers: returns the PC_TABLE_STACK id */
-    PC_ASK_NOTE = 4, /* page->text is something to tell the user */
+    PC_ASK_ROOM = 2,  /* closes the run, so that the room is empty again: returns 0; < 0: the trace is full,
+                         nothing more can be recorded and the program is ended */
+    PC_ASK_STACK = 3, /* unwinds the thread from page->threads[argument].registers: returns the PC_TABLE_STACK
+                         id, and in page->words what it was made of */
+    PC_ASK_NOTE = 4,  /* page->text is something to tell the user */
+    PC_ASK_FILE = 5, /* the inode of the process's descriptor `argument`, if that is a file of the data folder
+                        whose mappings count; else 0 */
 };
 
-/* The program's registers, as far as unwinding needs them. */
+/* The program's registers, as far as unwinding needs them. rip points behind the instruction, or at least
+ * behind its first byte: rip - 1 lies in it. */
 struct pc_guest_registers {
     uint64_t rip, rsp, rbp, rbx, r12, r13, r14, r15;
 };
@@ -46,15 +59,21 @@ struct pc_channel_thread {
     struct pc_guest_registers registers;
 };
 
+struct pc_channel_word {
+    uint64_t address, value;
+};
+
 struct pc_channel_page {
-    uint64_t
-        room_offset; /* where in the trace file the records go; a multiple of the page size is not promised */
-    uint64_t room_size; /* bytes */
-    uint64_t used;      /* bytes committed by the tool since the room was given; ptrace never writes it but at
-                           PC_ASK_ROOM and PC_ASK_HELLO, where it becomes 0 */
-    uint64_t closed;    /* bytes that already stand in a PC_MEMORY event; written by ptrace */
+    uint64_t used;   /* bytes of the room that hold records; ptrace only writes it at PC_ASK_ROOM: 0 */
+    uint64_t closed; /* bytes that already stand in a PC_MEMORY event; written by ptrace */
     char text[256];
     struct pc_channel_thread threads[PC_CHANNEL_SLOTS]; /* by Valgrind's thread number */
+
+    /* The answer to PC_ASK_STACK: everything the stack was read from. While the thread is at the same rip and
+       rsp (and rbp, if used) and all these words of memory hold these values, it has this very stack. */
+    int32_t word_count; /* -1: it cannot be told; ask again each time */
+    int32_t uses_rbp;
+    struct pc_channel_word words[PC_CHANNEL_WORDS];
 };
 
 _Static_assert(sizeof(struct pc_channel_page) <= PC_CHANNEL_PAGE, "a page for each process");

@@ -44,8 +44,10 @@ static void pick(struct evaluation *e, unsigned below) {
 static void base_register(struct evaluation *e, uint64_t reg, int64_t offset) {
     if (reg >= CFI_REGISTERS || !(e->registers->known >> reg & 1))
         fail(e);
-    else
+    else {
+        cfi_depend(e->memory, e->registers, (unsigned)reg);
         push(e, e->registers->value[reg] + (uint64_t)offset);
+    }
 }
 
 static void deref(struct evaluation *e, unsigned size) {
@@ -54,6 +56,10 @@ static void deref(struct evaluation *e, unsigned size) {
         fail(e);
     else
         push(e, value);
+    if (size == 8)
+        pc_reads_add(e->memory->reads, address, value);
+    else
+        pc_reads_lost(e->memory->reads);
 }
 
 static void jump(struct evaluation *e, int16_t distance) {

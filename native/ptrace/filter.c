@@ -19,6 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../grind/channel.h"
+
 #define LOAD(field)           BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define SKIP_IF_EQ(k, n)      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (n), 0)
 #define SKIP_UNLESS_EQ(k, n)  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), 0, (n))
@@ -48,6 +50,9 @@
 #define STOP_IF_CLONE                                                                                        \
     SKIP_UNLESS_EQ(SYS_ioctl, 5), LOAD(args[1]), SKIP_IF_EQ(FICLONE, 1), SKIP_UNLESS_EQ(FICLONERANGE, 1),    \
         TRACE, ALLOW
+
+/* No option of the kernel's, but what the memory tracer asks us with. */
+#define STOP_IF_ASKED SKIP_UNLESS_EQ(SYS_prctl, 4), LOAD(args[0]), SKIP_UNLESS_EQ(PC_ASK, 1), TRACE, ALLOW
 
 static struct sock_filter program[] = {
     LOAD(arch),
@@ -123,6 +128,7 @@ static struct sock_filter program[] = {
     /* ways to write that no stop shows: refused by the tracer */
     STOP_AT(SYS_io_uring_setup),
     STOP_AT(SYS_io_setup),
+    STOP_IF_ASKED,
     ALLOW,
 };
 

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "grind.h"
 #include "recorder.h"
 #include "snapshot.h"
 #include "stack.h"
@@ -26,7 +27,8 @@ enum { EXIT_TRACER = 125, EXIT_INTERRUPTED = 130 };
 
 struct options {
     const char *output, *dir, *view;
-    pid_t attach; /* 0: start a program */
+    const char *memory_tool; /* NULL: stores are not traced */
+    pid_t attach;            /* 0: start a program */
     bool no_stacks;
     bool no_shortcuts;
     struct pc_start start;
@@ -52,11 +54,17 @@ static pid_t parse_pid(const char *text) {
 
 static struct options parse_options(int argc, char **argv) {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'}, {"dir", required_argument, NULL, 'd'},
-        {"view", required_argument, NULL, 'v'},   {"cwd", required_argument, NULL, 'c'},
-        {"stdout", required_argument, NULL, '1'}, {"stderr", required_argument, NULL, '2'},
-        {"no-stacks", no_argument, NULL, 'n'},    {"attach", required_argument, NULL, 'a'},
-        {"no-shortcuts", no_argument, NULL, 's'}, {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},
+        {"dir", required_argument, NULL, 'd'},
+        {"view", required_argument, NULL, 'v'},
+        {"cwd", required_argument, NULL, 'c'},
+        {"stdout", required_argument, NULL, '1'},
+        {"stderr", required_argument, NULL, '2'},
+        {"no-stacks", no_argument, NULL, 'n'},
+        {"attach", required_argument, NULL, 'a'},
+        {"no-shortcuts", no_argument, NULL, 's'},
+        {"memory-tool", required_argument, NULL, 'm'},
+        {NULL, 0, NULL, 0},
     };
     struct options options = {0};
     int letter;
@@ -87,6 +95,9 @@ static struct options parse_options(int argc, char **argv) {
         case 's':
             options.no_shortcuts = true;
             break;
+        case 'm':
+            options.memory_tool = optarg;
+            break;
         case 'a':
             options.attach = parse_pid(optarg);
             break;
@@ -99,6 +110,8 @@ static struct options parse_options(int argc, char **argv) {
         die(EXIT_TRACER, "--output FILE and --dir DIR (absolute) are needed");
     if ((options.attach == 0) == (argv[optind] == NULL))
         die(EXIT_TRACER, "give either a program after -- or --attach PID");
+    if (options.attach != 0 && options.memory_tool != NULL)
+        die(EXIT_TRACER, "a running process cannot be attached to with --memory-tool");
     return options;
 }
 
@@ -128,7 +141,8 @@ static void write_meta(struct pc_recorder *recorder, const struct options *optio
     write_command(recorder, options->start.argv);
     pc_meta(recorder, "cwd", options->start.cwd, strlen(options->start.cwd));
     pc_meta(recorder, "dir", options->dir, strlen(options->dir));
-    pc_meta(recorder, "tracer", "ptrace 1", strlen("ptrace 1"));
+    const char *tracer = options->memory_tool != NULL ? "grind 1" : "ptrace 1";
+    pc_meta(recorder, "tracer", tracer, strlen(tracer));
     snprintf(text, sizeof(text), "%lld", (long long)time(NULL));
     pc_meta(recorder, "started", text, strlen(text));
 }
@@ -168,6 +182,12 @@ static void prepare(struct pc_recorder *recorder, struct options *options) {
     if (failed != 0)
         die(EXIT_TRACER, "%s", error);
     look_at_folder(recorder, options->dir);
+    if (options->memory_tool != NULL) {
+        recorder->grind = pc_grind_open(recorder, options->memory_tool, error, sizeof(error));
+        if (recorder->grind == NULL)
+            die(EXIT_TRACER, "%s", error);
+        options->start.command = pc_grind_command(recorder->grind, options->start.argv);
+    }
     if (options->attach == 0 && pc_start_fork(&options->start, error, sizeof(error)) != 0)
         die(EXIT_TRACER, "%s", error);
     pc_start_identify(&options->start, recorder->out);
@@ -199,13 +219,15 @@ int main(int argc, char **argv) {
     if (options.start.cwd == NULL)
         options.start.cwd = pc_start_cwd(options.attach, cwd, sizeof(cwd));
     recorder.shortcuts = !options.no_shortcuts;
+    if (!options.no_stacks)
+        recorder.stacks = pc_stacks_new(recorder.writer);
     write_meta(&recorder, &options);
     prepare(&recorder, &options);
     raise_descriptor_limit();
-    if (!options.no_stacks)
-        recorder.stacks = pc_stacks_new(recorder.writer);
     pc_start_go(&options.start);
     struct pc_run run = pc_tracer_run(&recorder, options.start.pid);
+    if (recorder.grind != NULL)
+        pc_grind_free(recorder.grind);
     if (recorder.stacks != NULL)
         pc_stacks_free(recorder.stacks);
     return finish(&recorder, &options, run);

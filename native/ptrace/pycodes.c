@@ -171,6 +171,15 @@ static bool parse_head(const uint8_t *data, const struct pc_pyoffsets *o, uint64
     return (type == 0 || word(data, 8) == type) && head->size < (1u << 30);
 }
 
+/* An object counts by its head, as above. */
+static void depend(struct pc_reads *reads, const struct pc_pyoffsets *o, uint64_t address,
+                   const uint8_t *data) {
+    const uint32_t offsets[] = {16, o->code_filename, o->code_qualname, o->code_linetable,
+                                o->code_first_line & ~7u};
+    for (unsigned i = 0; i < sizeof offsets / sizeof offsets[0]; i++)
+        pc_reads_add(reads, address + offsets[i], word(data, offsets[i]));
+}
+
 static void resolve_one(struct pc_pycodes *codes, const struct pc_pyoffsets *o,
                         struct pc_target_memory *memory, uint64_t lineage, const struct head *head,
                         struct pc_pycode_ref *ref) {
@@ -199,7 +208,10 @@ void pc_pycodes_resolve(struct pc_pycodes *codes, const struct pc_pyoffsets *off
     unsigned got = read_heads(codes, bytes, memory->pid, refs, count, place);
     for (unsigned i = 0; i < got; i++) {
         struct head head;
-        if (parse_head(codes->heads + (size_t)place[i] * bytes, offsets, type, &head))
+        const uint8_t *data = codes->heads + (size_t)place[i] * bytes;
+        if (i == 0 || place[i] != place[i - 1])
+            depend(memory->reads, offsets, refs[i].address, data);
+        if (parse_head(data, offsets, type, &head))
             resolve_one(codes, offsets, memory, lineage, &head, &refs[i]);
     }
 }

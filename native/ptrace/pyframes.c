@@ -44,6 +44,14 @@ static bool runs_python(const struct pc_pyoffsets *o, const uint8_t *frame) {
     return frame[o->frame_owner] < 3;
 }
 
+/* A frame counts by its code, where in it it is, and which one called it. */
+static void depend(struct pc_reads *reads, const struct pc_pyoffsets *o, uint64_t address,
+                   const uint8_t *frame) {
+    pc_reads_add(reads, address + o->frame_code, word(frame, o->frame_code));
+    pc_reads_add(reads, address + o->frame_instruction, word(frame, o->frame_instruction));
+    pc_reads_add(reads, address + o->frame_previous, word(frame, o->frame_previous));
+}
+
 /* Follows the chain of frames; fills refs and instruction pointers. */
 static unsigned walk(struct pc_target_memory *memory, const struct pc_pyoffsets *o, uint64_t address,
                      struct pc_pycode_ref *refs, uint64_t *instructions, struct pc_range *chain) {
@@ -56,6 +64,7 @@ static unsigned walk(struct pc_target_memory *memory, const struct pc_pyoffsets 
             break;
         if (address < low && high - address <= 4096)
             low = address;
+        depend(memory->reads, o, address, frame);
         if (runs_python(o, frame)) {
             refs[count].address = word(frame, o->frame_code) & ~7ull; /* 3.14 keeps tags in the low bits */
             instructions[count++] = word(frame, o->frame_instruction);

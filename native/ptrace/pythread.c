@@ -108,17 +108,34 @@ static void remember(struct pc_pyprocess *p, pid_t tid, const struct state *stat
     *entry = (struct pc_pythread){.tid = tid, .state = state->address, .native_id = state->native_id};
 }
 
+/* Says what the current frame was read from. */
+static void depend(struct pc_target_memory *memory, const struct pc_pyoffsets *o, const struct state *state,
+                   uint64_t frame) {
+    pc_reads_add(memory->reads, state->address + o->thread_native_id, state->native_id);
+    pc_reads_add(memory->reads, state->address + o->thread_frame, state->frame);
+    if (o->cframe && state->frame)
+        pc_reads_add(memory->reads, state->frame + o->cframe_frame, frame);
+}
+
 bool pc_pythread_frame(struct pc_pyprocess *p, const struct pc_pycontext *context, uint64_t *frame) {
     struct pc_target_memory *memory = context->memory;
     struct pc_pythread *known = pc_pythread_known(p, context->tid);
     struct state state;
-    if (known && read_state(memory, &p->offsets, known->state, &state) && state.native_id == known->native_id)
-        return current_frame(memory, &p->offsets, &state, frame);
+    if (known && read_state(memory, &p->offsets, known->state, &state) &&
+        state.native_id == known->native_id) {
+        bool found = current_frame(memory, &p->offsets, &state, frame);
+        depend(memory, &p->offsets, &state, *frame);
+        return found;
+    }
     struct search search = {.tid = context->tid, .rsp = context->rsp};
     search_threads(&search, p, memory);
     const struct state *chosen = choose(&search, context->tgid);
-    if (!chosen)
+    if (!chosen) {
+        pc_reads_lost(memory->reads); /* a state may be made at any time */
         return false;
+    }
     remember(p, context->tid, chosen);
-    return current_frame(memory, &p->offsets, chosen, frame);
+    bool found = current_frame(memory, &p->offsets, chosen, frame);
+    depend(memory, &p->offsets, chosen, *frame);
+    return found;
 }

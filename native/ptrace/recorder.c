@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "grind.h"
 #include "stack.h"
 
 /* File systems whose writes never wait for another process, so that the tracer may do them. FUSE is the one
@@ -81,13 +82,21 @@ bool pc_fd_inside(struct pc_recorder *recorder, int fd, const struct stat *statu
     return true;
 }
 
+/* The stack of the program itself: inside the memory tracer, the thread's own registers are Valgrind's. */
+static uint32_t capture(struct pc_recorder *recorder, struct pc_thread *thread) {
+    struct user_regs_struct regs = thread->regs;
+    if (recorder->grind != NULL)
+        pc_grind_registers(recorder->grind, thread, &regs);
+    return pc_stack_capture(recorder->stacks, thread->tgid, thread->tid, &regs, NULL);
+}
+
 struct pc_event pc_event_of(struct pc_recorder *recorder, struct pc_thread *thread, enum pc_event_kind kind) {
     struct pc_event event = {.kind = (uint16_t)kind};
     event.pid = (uint32_t)thread->tgid;
     event.tid = (uint32_t)thread->tid;
     if (recorder->stacks != NULL && thread->call.kind != NULL) {
         if (!thread->call.has_stack)
-            thread->call.stack = pc_stack_capture(recorder->stacks, thread->tgid, thread->tid, &thread->regs);
+            thread->call.stack = capture(recorder, thread);
         thread->call.has_stack = true;
         event.stack = thread->call.stack;
     }

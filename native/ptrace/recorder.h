@@ -12,12 +12,14 @@
 #include "trace_format.h"
 #include "writer.h"
 
+struct pc_grind;
 struct pc_stacks;
 struct pc_threads;
 
 struct pc_recorder {
     struct pc_writer *writer;
     struct pc_stacks *stacks; /* NULL: no stacks wanted */
+    struct pc_grind *grind;   /* NULL: stores are not traced */
     const struct pc_threads *threads;
     bool shortcuts;  /* plain writes may be done in the program's place: pc_write_instead */
     const char *dir; /* canonical path of the data folder, as the program sees it */

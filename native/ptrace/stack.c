@@ -124,6 +124,8 @@ static void unwind(struct pc_stacks *s, struct process *p, pid_t tid, const stru
     pc_unwind(s->rows, p->maps, &s->memory, regs, &s->native);
     if (!s->native.lost || p->captures < p->reread_at || !read_maps(s, p, tid))
         return;
+    if (s->memory.reads)
+        s->memory.reads->count = 0;
     pc_unwind(s->rows, p->maps, &s->memory, regs, &s->native);
     p->backoff = s->native.lost ? p->backoff * 2 + 1 : 0;
     p->reread_at = p->captures + p->backoff;
@@ -169,8 +171,10 @@ static void emit_native(struct pc_stacks *s) {
     }
 }
 
-uint32_t pc_stack_capture(struct pc_stacks *s, pid_t tgid, pid_t tid, const struct user_regs_struct *regs) {
+uint32_t pc_stack_capture(struct pc_stacks *s, pid_t tgid, pid_t tid, const struct user_regs_struct *regs,
+                          struct pc_reads *reads) {
     struct process *p = regs->cs == USER_CS_64 ? get(s, tgid) : 0;
+    s->memory.reads = reads;
     if (!p)
         return 0;
     bool due = ++p->captures % MAPS_CAPTURES == 0;

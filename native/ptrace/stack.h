@@ -12,12 +12,14 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+struct pc_reads;
 struct pc_writer;
 struct pc_stacks;
 
 struct pc_stacks *pc_stacks_new(struct pc_writer *writer);
+/* `reads` (may be NULL) is told what the stack was made from. */
 uint32_t pc_stack_capture(struct pc_stacks *stacks, pid_t tgid, pid_t tid,
-                          const struct user_regs_struct *regs);
+                          const struct user_regs_struct *regs, struct pc_reads *reads);
 void pc_stacks_exec(struct pc_stacks *stacks, pid_t tgid);
 void pc_stacks_fork(struct pc_stacks *stacks, pid_t parent, pid_t child);
 void pc_stacks_gone(struct pc_stacks *stacks, pid_t tgid);

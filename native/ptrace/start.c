@@ -7,9 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -47,6 +50,23 @@ static void __attribute__((noreturn)) child_failed(int pipe, const char *what, i
     _exit(127);
 }
 
+bool pc_start_find(const char *name, char *path, size_t size) {
+    if (strchr(name, '/') != NULL) {
+        snprintf(path, size, "%s", name);
+        return access(name, X_OK) == 0;
+    }
+    const char *folders = getenv("PATH");
+    for (const char *at = folders != NULL ? folders : "/bin:/usr/bin"; at != NULL;) {
+        int length = (int)strcspn(at, ":");
+        snprintf(path, size, "%.*s/%s", length, at, name);
+        if (access(path, X_OK) == 0)
+            return true;
+        at = at[length] == ':' ? at + length + 1 : NULL;
+    }
+    errno = ENOENT;
+    return false;
+}
+
 static void __attribute__((noreturn)) child(const struct pc_start *start, int go, int failure) {
     char byte;
     if (read(go, &byte, 1) != 1)
@@ -58,7 +78,13 @@ static void __attribute__((noreturn)) child(const struct pc_start *start, int go
     int error = pc_install_filter();
     if (error != 0)
         child_failed(failure, "seccomp", -error);
-    execvp(start->argv[0], start->argv);
+    char path[PATH_MAX];
+    if (start->command != NULL && !pc_start_find(start->argv[0], path, sizeof(path)))
+        child_failed(failure, "exec", errno);
+    if (start->command != NULL)
+        execv(start->command[0], start->command);
+    else
+        execvp(start->argv[0], start->argv);
     child_failed(failure, "exec", errno);
 }
 

@@ -2,6 +2,7 @@
 #ifndef POWERCUT_START_H
 #define POWERCUT_START_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -10,6 +11,7 @@
  */
 struct pc_start {
     char **argv;
+    char **command;       /* what runs the program; NULL: it runs by itself */
     const char *cwd;      /* where the program starts */
     const char *out_path; /* NULL: inherited */
     const char *err_path;
@@ -19,6 +21,9 @@ struct pc_start {
     int out, err;    /* descriptors for its 1 and 2, 0: inherited */
     int go, failure; /* our ends of the pipes to the child: it waits for the one and reports on the other */
 };
+
+/* The path of a program, as execvp would find it; false, with errno, if it would not. */
+bool pc_start_find(const char *name, char *path, size_t size);
 
 /* Opens the files for stdout and stderr. To be called before the view is entered. */
 int pc_start_outputs(struct pc_start *start, char *error, size_t size);

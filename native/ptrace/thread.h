@@ -55,6 +55,7 @@ struct pc_thread {
     int pidfd; /* -1: not opened yet */
     enum pc_thread_state state;
     uint64_t born; /* PC_NEW: milliseconds */
+    unsigned slot; /* in the page shared with the memory tracer; a guess */
     struct pc_thread *next_in_bucket;
     struct pc_thread *next_in_queue;
     struct user_regs_struct regs; /* as they were at the entry of the call */

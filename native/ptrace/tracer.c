@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "calls.h"
+#include "grind.h"
 #include "stack.h"
 #include "threads.h"
 #include "turns.h"
@@ -96,9 +97,36 @@ static void let_in(struct pc_thread *thread) {
     resume(thread, PTRACE_SYSCALL, 0);
 }
 
+/* Before an event: stores that were made before it come first. */
+static void close_runs(const struct tracer *tracer) {
+    if (tracer->recorder->grind != NULL)
+        pc_grind_close_runs(tracer->recorder->grind);
+}
+
+/* Deals with calls of Valgrind, where it runs the program; false: this is one of the program's. */
+static bool is_valgrinds(struct tracer *tracer, struct pc_thread *thread) {
+    int64_t result;
+    if (tracer->recorder->grind == NULL)
+        return false;
+    switch (pc_grind_entry(tracer->recorder->grind, thread, &result)) {
+    case PC_GRIND_ANSWERED:
+        answer(thread, result);
+        return true;
+    case PC_GRIND_OWN:
+        resume(thread, PTRACE_CONT, 0);
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* A thread at the entry of a filtered call. */
 static void on_entry(struct tracer *tracer, struct pc_thread *thread) {
+    if (is_valgrinds(tracer, thread))
+        return;
     enum pc_verdict verdict = pc_call_enter(tracer->recorder, thread);
+    if (verdict != PC_SKIP)
+        close_runs(tracer); /* now, not at the end: a sync does not cover what is stored meanwhile */
     if (verdict == PC_WATCH) {
         let_in(thread);
         return;
@@ -177,12 +205,15 @@ static void on_fork(struct tracer *tracer, struct pc_thread *parent, int kind) {
     pid_t tid = (pid_t)message;
     bool is_thread = kind == PTRACE_EVENT_CLONE && syscall(SYS_tgkill, parent->tgid, tid, 0) == 0;
     pid_t tgid = is_thread ? parent->tgid : tid;
+    close_runs(tracer);
     struct pc_event event = pc_event_of(tracer->recorder, parent, PC_FORK);
     event.extra = (uint64_t)tid;
     event.flags = is_thread ? PC_FLAG_THREAD : 0;
     pc_emit(tracer->recorder, &event);
     if (!is_thread && tracer->recorder->stacks != NULL)
         pc_stacks_fork(tracer->recorder->stacks, parent->tgid, tid);
+    if (!is_thread && tracer->recorder->grind != NULL)
+        pc_grind_fork(tracer->recorder->grind, parent->tgid, tid);
     struct pc_thread *child = pc_threads_find(&tracer->threads, tid);
     if (child == NULL)
         child = pc_threads_add(&tracer->threads, tid, tgid);
@@ -225,6 +256,9 @@ static void on_exec(struct tracer *tracer, struct pc_thread *thread) {
     snprintf(link, sizeof(link), "/proc/%d/exe", thread->tgid);
     ssize_t length = readlink(link, program, sizeof(program) - 1);
     program[length < 0 ? 0 : length] = '\0';
+    close_runs(tracer);
+    if (tracer->recorder->grind != NULL)
+        pc_grind_exec(tracer->recorder->grind, thread->tgid, program, sizeof(program));
     struct pc_event event = pc_event_of(tracer->recorder, thread, PC_EXEC);
     event.path = length < 0 ? 0 : pc_name(tracer->recorder, program);
     pc_emit(tracer->recorder, &event);
@@ -237,6 +271,9 @@ static void on_exec(struct tracer *tracer, struct pc_thread *thread) {
 static void on_end(struct tracer *tracer, struct pc_thread *thread, int status) {
     detach_state(tracer, thread);
     if (thread->tid == thread->tgid) {
+        close_runs(tracer);
+        if (tracer->recorder->grind != NULL)
+            pc_grind_gone(tracer->recorder->grind, thread->tgid);
         struct pc_event event = pc_event_of(tracer->recorder, thread, PC_EXIT);
         event.extra = (unsigned)status;
         pc_emit(tracer->recorder, &event);
@@ -270,6 +307,26 @@ static void on_newborn(struct tracer *tracer, pid_t tid) {
     set_ticking(tracer, true);
 }
 
+/* Notes where a signal that kills most programs hit; whether it does so here is seen at the end. Under
+ * Valgrind the registers are not the program's. */
+static void on_signal(struct tracer *tracer, const struct pc_thread *thread, int number) {
+    struct pc_recorder *recorder = tracer->recorder;
+    bool deadly = number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
+                  number == SIGABRT || number == SIGSYS;
+    struct user_regs_struct regs;
+    siginfo_t info;
+    if (!deadly || recorder->grind != NULL || ptrace(PTRACE_GETREGS, thread->tid, 0, &regs) != 0 ||
+        ptrace(PTRACE_GETSIGINFO, thread->tid, 0, &info) != 0)
+        return;
+    struct pc_event event = {.kind = PC_SIGNAL, .extra = (uint64_t)number};
+    event.pid = (uint32_t)thread->tgid;
+    event.tid = (uint32_t)thread->tid;
+    event.offset = (uint64_t)(uintptr_t)info.si_addr;
+    if (recorder->stacks != NULL)
+        event.stack = pc_stack_capture(recorder->stacks, thread->tgid, thread->tid, &regs, NULL);
+    pc_emit(recorder, &event);
+}
+
 static void on_stop(struct tracer *tracer, struct pc_thread *thread, int status) {
     int signal_number = WSTOPSIG(status), event = status >> 16;
     switch (event) {
@@ -296,6 +353,8 @@ static void on_stop(struct tracer *tracer, struct pc_thread *thread, int status)
             finish_call(tracer, thread);
             return;
         }
+        if (event == 0)
+            on_signal(tracer, thread, signal_number);
         resume(thread, thread->state == PC_IN_CALL ? PTRACE_SYSCALL : PTRACE_CONT,
                event == 0 ? signal_number : 0);
         return;

@@ -14,12 +14,15 @@ static void take_registers(struct cfi_registers *r, const struct user_regs_struc
                                             regs->r12, regs->r13, regs->r14, regs->r15, regs->rip};
     memcpy(r->value, values, sizeof values);
     r->known = (1u << CFI_REGISTERS) - 1;
+    for (unsigned i = 0; i < CFI_REGISTERS; i++)
+        r->from[i] = i;
 }
 
 static bool find_cfa(const struct unwind_walk *w, const struct cfi_section *frame, const struct cfi_row *row,
                      uint64_t *cfa) {
     if (row->cfa_expression)
         return pc_cfi_evaluate(frame, (uint64_t)row->cfa_value, &w->r, w->memory, false, 0, cfa);
+    cfi_depend(w->memory, &w->r, row->cfa_reg);
     *cfa = w->r.value[row->cfa_reg] + (uint64_t)(int64_t)row->cfa_value;
     return w->r.known >> row->cfa_reg & 1;
 }
@@ -27,11 +30,12 @@ static bool find_cfa(const struct unwind_walk *w, const struct cfi_section *fram
 /* Applies one rule: reads from the old registers, writes to *next. */
 static void apply(const struct unwind_walk *w, const struct cfi_section *frame, const struct cfi_rule *rule,
                   uint64_t cfa, struct cfi_registers *next) {
-    uint64_t value = 0;
+    uint64_t value = 0, from = CFI_DERIVED;
     bool known = false;
     switch (rule->kind) {
     case CFI_OFFSET:
-        known = pc_memory_u64(w->memory, cfa + (uint64_t)(int64_t)rule->value, &value);
+        from = cfa + (uint64_t)(int64_t)rule->value;
+        known = pc_memory_u64(w->memory, from, &value);
         break;
     case CFI_VAL_OFFSET:
         value = cfa + (uint64_t)(int64_t)rule->value;
@@ -40,10 +44,11 @@ static void apply(const struct unwind_walk *w, const struct cfi_section *frame, 
     case CFI_REGISTER:
         known = rule->value >= 0 && rule->value < CFI_REGISTERS && (w->r.known >> rule->value & 1);
         value = known ? w->r.value[rule->value] : 0;
+        from = known ? w->r.from[rule->value] : CFI_DERIVED;
         break;
     case CFI_EXPRESSION:
-        known = pc_cfi_evaluate(frame, (uint64_t)rule->value, &w->r, w->memory, true, cfa, &value) &&
-                pc_memory_u64(w->memory, value, &value);
+        known = pc_cfi_evaluate(frame, (uint64_t)rule->value, &w->r, w->memory, true, cfa, &from) &&
+                pc_memory_u64(w->memory, from, &value);
         break;
     case CFI_VAL_EXPRESSION:
         known = pc_cfi_evaluate(frame, (uint64_t)rule->value, &w->r, w->memory, true, cfa, &value);
@@ -51,7 +56,7 @@ static void apply(const struct unwind_walk *w, const struct cfi_section *frame, 
     }
     next->known &= ~(1u << rule->reg);
     if (known)
-        unwind_set(next, rule->reg, value);
+        unwind_set(next, rule->reg, value, from);
 }
 
 static bool step_by_row(struct unwind_walk *w, const struct pc_module *module, const struct cfi_row *row) {
@@ -61,11 +66,15 @@ static bool step_by_row(struct unwind_walk *w, const struct pc_module *module, c
         return false;
     struct cfi_registers next = w->r;
     next.known &= ~(1u << CFI_RA); /* a caller is only there if a rule gives it */
-    unwind_set(&next, CFI_RSP, cfa);
+    unwind_set(&next, CFI_RSP, cfa, CFI_DERIVED);
     for (unsigned i = 0; i < row->count; i++)
         apply(w, frame, &row->rules[i], cfa, &next);
     w->r = next;
     w->exact = row->signal;
+    if (next.known >> CFI_RA & 1)
+        cfi_depend(w->memory, &next, CFI_RA);
+    if (row->signal)
+        cfi_depend(w->memory, &next, CFI_RSP); /* restored, not found */
     /* A signal handler may run on a stack of its own, so only ordinary frames must lie above their callees.
      */
     return (next.known >> CFI_RA & 1) && (next.known >> CFI_RSP & 1) && (row->signal || cfa > before);

@@ -13,14 +13,16 @@ bool unwind_by_sigreturn(struct unwind_walk *w) {
     static const uint8_t order[CFI_REGISTERS] = {8, 9,       10,      11, 12, 13, 14,      15,    5,
                                                  4, CFI_RBP, CFI_RBX, 1,  0,  2,  CFI_RSP, CFI_RA};
     uint8_t code[sizeof long_form];
-    uint64_t saved[CFI_REGISTERS];
+    uint64_t saved[CFI_REGISTERS], at = w->r.value[CFI_RSP] + 40;
     if (!pc_memory_read(w->memory, w->r.value[CFI_RA], code, sizeof code) ||
         (memcmp(code, long_form, sizeof long_form) != 0 &&
          memcmp(code, short_form, sizeof short_form) != 0) ||
-        !pc_memory_read(w->memory, w->r.value[CFI_RSP] + 40, saved, sizeof saved))
+        !pc_memory_read(w->memory, at, saved, sizeof saved))
         return false;
     for (unsigned i = 0; i < CFI_REGISTERS; i++)
-        unwind_set(&w->r, order[i], saved[i]);
+        unwind_set(&w->r, order[i], saved[i], at + 8 * i);
+    cfi_depend(w->memory, &w->r, CFI_RSP);
+    cfi_depend(w->memory, &w->r, CFI_RA);
     w->exact = true;
     return true;
 }
@@ -42,10 +44,13 @@ static bool follows_call(struct unwind_walk *w, uint64_t address) {
  * address lies on top of the stack. */
 bool unwind_by_leaf(struct unwind_walk *w) {
     uint64_t rsp = w->r.value[CFI_RSP], target;
-    if (!pc_memory_u64(w->memory, rsp, &target) || !follows_call(w, target))
+    if (!pc_memory_u64(w->memory, rsp, &target))
         return false;
-    unwind_set(&w->r, CFI_RSP, rsp + 8);
-    unwind_set(&w->r, CFI_RA, target);
+    pc_reads_add(w->memory->reads, rsp, target);
+    if (!follows_call(w, target))
+        return false;
+    unwind_set(&w->r, CFI_RSP, rsp + 8, CFI_DERIVED);
+    unwind_set(&w->r, CFI_RA, target, CFI_DERIVED);
     w->exact = false;
     return true;
 }
@@ -53,14 +58,18 @@ bool unwind_by_leaf(struct unwind_walk *w) {
 /* Believed if the frame pointer points a short way up the stack and the word above it is a return address. */
 bool unwind_by_frame_pointer(struct unwind_walk *w) {
     uint64_t rbp = w->r.value[CFI_RBP], rsp = w->r.value[CFI_RSP], pair[2];
+    cfi_depend(w->memory, &w->r, CFI_RBP);
     if (!(w->r.known >> CFI_RBP & 1) || rbp % 8 != 0 || rbp < rsp || rbp - rsp > (1u << 20))
         return false;
-    if (!pc_memory_read(w->memory, rbp, pair, sizeof pair) || !follows_call(w, pair[1]))
+    if (!pc_memory_read(w->memory, rbp, pair, sizeof pair))
+        return false;
+    pc_reads_add(w->memory->reads, rbp + 8, pair[1]);
+    if (!follows_call(w, pair[1]))
         return false;
     w->r.known = 0; /* whatever else the function saved is lost */
-    unwind_set(&w->r, CFI_RBP, pair[0]);
-    unwind_set(&w->r, CFI_RSP, rbp + 16);
-    unwind_set(&w->r, CFI_RA, pair[1]);
+    unwind_set(&w->r, CFI_RBP, pair[0], rbp);
+    unwind_set(&w->r, CFI_RSP, rbp + 16, CFI_DERIVED);
+    unwind_set(&w->r, CFI_RA, pair[1], CFI_DERIVED);
     w->exact = false;
     return true;
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "reads.h"
+
 #define PC_WINDOW_BYTES 16384u
 #define PC_WINDOWS      4u
 
@@ -23,7 +25,8 @@ struct pc_window {
 
 struct pc_target_memory {
     pid_t pid;
-    unsigned next; /* the window to give up next */
+    unsigned next;          /* the window to give up next */
+    struct pc_reads *reads; /* told what results depend on; NULL: nobody asks */
     struct pc_window windows[PC_WINDOWS];
 };
 

@@ -18,8 +18,10 @@ struct unwind_walk {
     bool exact; /* the program counter is an interrupted instruction, not a return address */
 };
 
-static inline void unwind_set(struct cfi_registers *r, unsigned reg, uint64_t value) {
+/* `from`: see struct cfi_registers. */
+static inline void unwind_set(struct cfi_registers *r, unsigned reg, uint64_t value, uint64_t from) {
     r->value[reg] = value;
+    r->from[reg] = from;
     r->known |= 1u << reg;
 }
 

@@ -13,9 +13,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { KINDS = 4, TABLES = 8 };
+enum { LEAST_BULK = 32 << 10 }; /* bytes for which a call costs less than mapping new pages */
 
 static const uint64_t first_capacity[KINDS] = {0, 64 << 10, 16 << 10, 128 << 10};
 static const uint64_t largest_capacity = 32 << 20;
@@ -181,6 +183,25 @@ uint64_t pc_writer_blob(struct pc_writer *writer, const void *data, uint64_t len
     memcpy(room, data, length);
     pc_writer_blob_commit(writer, length);
     return offset;
+}
+
+uint64_t pc_writer_bulk(struct pc_writer *writer, const void *data, uint64_t length) {
+    if (length < LEAST_BULK)
+        return pc_writer_blob(writer, data, length);
+    if (writer->error != 0)
+        return 0;
+    uint64_t start = writer->end, capacity = round_up(length, PC_EXTENT_ALIGN);
+    struct pc_extent_header header = {
+        .magic = PC_EXTENT_MAGIC, .kind = PC_EXTENT_BLOBS, .capacity = capacity, .used = length};
+    struct iovec parts[] = {{&header, sizeof(header)}, {(void *)data, length}};
+    ssize_t written = pwritev(writer->file, parts, 2, (off_t)start);
+    if (written != (ssize_t)(sizeof(header) + length)) {
+        writer->error = written < 0 ? errno : ENOSPC;
+        (void)!ftruncate(writer->file, (off_t)start); /* a part of an extent is none */
+        return 0;
+    }
+    writer->end = start + sizeof(header) + capacity;
+    return start + sizeof(header);
 }
 
 uint32_t pc_writer_entry(struct pc_writer *writer, uint32_t table_kind, const void *data, uint64_t length,

@@ -20,6 +20,9 @@ struct pc_writer *pc_writer_open(const char *path, char *error, size_t size);
 /* Copies `length` bytes into the trace; returns their file offset (a multiple of 8). */
 uint64_t pc_writer_blob(struct pc_writer *writer, const void *data, uint64_t length);
 
+/* The same for many bytes, which get an extent of their own and are handed to the kernel as they are. */
+uint64_t pc_writer_bulk(struct pc_writer *writer, const void *data, uint64_t length);
+
 /* Reserves `length` bytes to be filled in place; NULL on failure. Nothing else may be written until
  * pc_writer_blob_commit says how many of them hold. Not committing gives them back. */
 void *pc_writer_blob_begin(struct pc_writer *writer, uint64_t length, uint64_t *offset);

@@ -89,6 +89,7 @@ def sample() -> bytes:
     event(Kind.EXEC, path=b"/bin/sh")
     event(Kind.FORK, extra=2)
     event(Kind.NOTE, data=b"a note", extra=1)
+    event(Kind.SIGNAL, extra=11, offset=1 << 63)
     event(Kind.EXIT, extra=0)
     writer.meta("exit", b"exited 0")
     return writer.to_bytes()

@@ -24,6 +24,8 @@ from powercut.states.timeline import Timeline
 
 # Judge states of a timeline; the second number of each pair is the point up to which output counts (None: the crash).
 Judge = Callable[[int, Sequence[tuple[State, int | None]]], list[Verdict]]
+# The call stack with which the oracle dies on a state.
+WhereItDies = Callable[[int, State], tuple[str, ...]]
 
 _MOST_NAMED = 6  # updates named in a finding
 
@@ -54,11 +56,14 @@ class _Case:
 class Diagnosis:
     """Collects findings."""
 
-    def __init__(self, timelines: Sequence[Timeline], places: Places, judge: Judge) -> None:
+    def __init__(
+        self, timelines: Sequence[Timeline], places: Places, judge: Judge, where_it_dies: WhereItDies | None = None
+    ) -> None:
         self.findings: list[Finding] = []
         self._timelines = timelines
         self._places = places
         self._judge = judge
+        self._where_it_dies = where_it_dies
         self._causes: list[_Cause] = []
 
     def explain(self, number: int, state: State, verdict: Verdict) -> Finding | None:
@@ -190,7 +195,9 @@ class Diagnosis:
         )
         finding.id = finding.identify()
         finding.message = _message(finding)
-        known = next((cause for cause in self._causes if cause.finding.id == finding.id), None)
+        if case.verdict.outcome is Outcome.CRASH and self._where_it_dies is not None:
+            finding.recovery = self._where_it_dies(case.timeline, case.state)
+        known = next((cause for cause in self._causes if _are_one(cause.finding, finding)), None)
         if known is not None:
             known.finding.occurrences += 1
             self._add_model(known.finding, case.timeline)
@@ -279,6 +286,14 @@ def _advice(timeline: Timeline, case: _Case) -> str:
 
 def _died(verdict: Verdict) -> FindingKind | None:
     return FindingKind.RECOVERY if verdict.outcome in (Outcome.CRASH, Outcome.HANG) else None
+
+
+def _are_one(known: Finding, new: Finding) -> bool:
+    """Whether two findings have one root cause: the same places, or a recovery that dies in one place for no sync."""
+    if known.id == new.id:
+        return True
+    synced = any(f.fix is not None and f.fix.verified and f.fix.by == "model" for f in (known, new))
+    return bool(new.recovery) and known.recovery == new.recovery and not synced
 
 
 def _roots(timeline: Timeline, lost: list[int], point: int) -> list[int]:

@@ -83,7 +83,11 @@ class Fix:
 
 @dataclass(slots=True)
 class Finding:
-    """One root cause."""
+    """One root cause.
+
+    Attributes:
+        recovery: the call stack of the check where it died, innermost first.
+    """
 
     kind: FindingKind
     message: str
@@ -100,6 +104,7 @@ class Finding:
     severity: str = "error"
     id: str = ""
     replay: str = ""
+    recovery: tuple[str, ...] = ()
 
     def identify(self) -> str:
         """An id that stays the same from run to run: the kind and the places, without addresses or folders."""

@@ -60,6 +60,10 @@ class CallableOracle:
         code = 1 if outcome is Outcome.FAIL else 0
         return Verdict(outcome, code, (printed.getvalue() + reason)[-_KEPT:], seconds)
 
+    def judge_traced(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
+        """The same: a function is called in the worker itself, which no tracer watches."""
+        return self.judge(folder, told, tick)
+
     def _call(self, folder: Path, told: Told) -> object:
         named = {"sent": told.sent} if self._wants_sent else {}
         return self._function(folder, told.printed, **named) if self._wants_acked else self._function(folder, **named)

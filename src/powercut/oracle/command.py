@@ -12,9 +12,11 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from powercut import _engine
+from powercut.oracle.backtrace import DeathWatch
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.oracle.words import WordFile
 from powercut.run.jobs import Place, Told
@@ -58,14 +60,24 @@ class CommandOracle:
         self._path = os.fsencode(program)
         self._stdin = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._output = os.memfd_create("powercut-output", os.MFD_CLOEXEC)
+        self._watch = DeathWatch(place.scratch)
 
     def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Run the command; its end is the verdict."""
+        return self._run(self._path, self._arguments, told, tick)
+
+    def judge_traced(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
+        """Run the command under the tracer, which itself ends well whatever the command does; only the stack counts."""
+        argv = self._watch.command([self._path, *self._arguments[1:]], self._cwd)
+        verdict = self._run(argv[0], argv, told, tick)
+        return replace(verdict, stack=self._watch.frames())
+
+    def _run(self, path: bytes, argv: list[bytes], told: Told, tick: Callable[[], object] | None) -> Verdict:
         self._printed.hold(told.printed)
         self._sent.hold(told.sent)
         kind, code, seconds, output = _engine.spawn(
-            self._path,
-            self._arguments,
+            path,
+            argv,
             self._environment,
             self._cwd,
             self._stdin,
@@ -77,7 +89,7 @@ class CommandOracle:
         if kind == "exit":
             return Verdict(Outcome.PASS if code == 0 else Outcome.FAIL, code, text, seconds)
         if kind == "error":
-            text = f"cannot start {os.fsdecode(self._path)}: {os.strerror(code)}"
+            text = f"cannot start {os.fsdecode(path)}: {os.strerror(code)}"
         return Verdict(_OUTCOMES[kind], code, text, seconds)
 
 

@@ -24,6 +24,7 @@ class Verdict:
     code: int = 0  # exit status, or signal number for CRASH
     output: str = ""  # the end of what it printed, or the exception
     seconds: float = 0.0
+    stack: tuple[str, ...] = ()  # where it died, innermost frame first, if that was asked for
 
     @property
     def passed(self) -> bool:

@@ -38,6 +38,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "survived": finding.survived,
         "fix": msgspec.to_builtins(finding.fix),
         "verdict": {"outcome": finding.outcome, "code": finding.code, "output": finding.output},
+        "recovery": list(finding.recovery),
         "occurrences": finding.occurrences,
         "replay": finding.replay,
     }

@@ -22,6 +22,7 @@ _VERIFIED = {
     "model": " (verified in the model)",
     "check": " (verified: the check accepts that order)",
 }
+_STACK_LINES = 12  # of the stack of a check that died
 _OUTPUT_LINES = 8  # of what the check said
 
 
@@ -70,6 +71,9 @@ def explain(finding: Finding) -> str:
         lines.append("  the check said:" if finding.code else "  the built-in check said:")
         said = printable(finding.output.strip()).splitlines()[-_OUTPUT_LINES:]
         lines.extend(f"    | {line}" for line in said)
+    if finding.recovery:
+        lines.append("  the check died at:")
+        lines.extend(f"    {one_line(frame)}" for frame in finding.recovery[:_STACK_LINES])
     if finding.fix is not None:
         mark = _VERIFIED[finding.fix.by] if finding.fix.verified else ""
         lines.extend(_wrap(f"fix: {finding.fix.text}{mark}", 2))

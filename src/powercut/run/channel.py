@@ -24,6 +24,8 @@ _LENGTH = struct.Struct("<I")
 _SLOT = struct.Struct("<qqd")
 _CHUNK = 1 << 18
 NO_JOB = -(2**62)
+PackedJob = tuple[int, int, int | None, bool, int, bool, list[int]]
+PackedVerdict = tuple[int, str, int, str, float, tuple[str, ...]]
 
 
 class Message(IntEnum):
@@ -71,26 +73,28 @@ def pack_jobs(jobs: Sequence[Job]) -> bytes:
     return frame(Message.JOBS, [_pack_job(job) for job in jobs])
 
 
-def _pack_job(job: Job) -> tuple[int, int, int | None, int, bool, list[int]]:
+def _pack_job(job: Job) -> PackedJob:
     state = job.state
-    return job.id, job.timeline, job.owed, int(state.point), state.base is Base.ISSUED, [int(u) for u in state.delta]
+    issued, delta = state.base is Base.ISSUED, [int(u) for u in state.delta]
+    return job.id, job.timeline, job.owed, job.traced, int(state.point), issued, delta
 
 
-def unpack_job(packed: tuple[int, int, int | None, int, bool, list[int]]) -> Job:
+def unpack_job(packed: PackedJob) -> Job:
     """One job of a batch."""
-    number, timeline, owed, point, issued, delta = packed
-    return Job(number, timeline, State(point, Base.ISSUED if issued else Base.GUARANTEED, frozenset(delta)), owed)
+    number, timeline, owed, traced, point, issued, delta = packed
+    state = State(point, Base.ISSUED if issued else Base.GUARANTEED, frozenset(delta))
+    return Job(number, timeline, state, owed, traced)
 
 
-def pack_verdict(number: int, verdict: Verdict) -> tuple[int, str, int, str, float]:
+def pack_verdict(number: int, verdict: Verdict) -> PackedVerdict:
     """A result as plain values."""
-    return number, verdict.outcome.value, verdict.code, verdict.output, verdict.seconds
+    return number, verdict.outcome.value, verdict.code, verdict.output, verdict.seconds, verdict.stack
 
 
-def unpack_result(packed: tuple[int, str, int, str, float]) -> Result:
+def unpack_result(packed: PackedVerdict) -> Result:
     """A result from plain values."""
-    number, outcome, code, output, seconds = packed
-    return Result(number, Verdict(Outcome(outcome), code, output, seconds))
+    number, outcome, code, output, seconds, stack = packed
+    return Result(number, Verdict(Outcome(outcome), code, output, seconds, stack))
 
 
 class Inbox:

@@ -69,7 +69,7 @@ class Exploration:
         self._failures: deque[tuple[int, State, Verdict]] = deque()
         self._next_job = 0
         self._started = self._last_progress = time.monotonic()
-        self._diagnosis = Diagnosis(timelines, Places(timelines[0].trace), self.judge)
+        self._diagnosis = Diagnosis(timelines, Places(timelines[0].trace), self.judge, self.where_it_dies)
 
     @property
     def findings(self) -> list[Finding]:
@@ -166,6 +166,17 @@ class Exploration:
             self._pump(1.0)
             self._report_progress()
         return [self._verdicts[key] for key in keys]
+
+    def where_it_dies(self, number: int, state: State) -> tuple[str, ...]:
+        """The stack of the oracle where it dies on a state."""
+        digest, owed = self._key(number, state, None)
+        key = (digest, ("traced", owed))
+        if key not in self._verdicts:
+            self._waiting[key] = []
+            self._submit(Job(self._next_job, number, state, None, traced=True), key, counts=False)
+        while key not in self._verdicts:
+            self._pump(1.0)
+        return self._verdicts[key].stack
 
     def _diagnose(self) -> None:
         while self._failures:

@@ -21,12 +21,14 @@ class Job:
 
     Attributes:
         owed: the point up to which the program's output counts; None for the crash point itself.
+        traced: the oracle died on this state before; say where it does.
     """
 
     id: int
     timeline: int
     state: State
     owed: int | None = None
+    traced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,9 @@ class Oracle(Protocol):
 
     def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Recover and check the data folder; ``tick`` is to be called now and then, where that is possible."""
+
+    def judge_traced(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
+        """The same, with the stack of where it dies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from powercut.errors import EnvironmentFailure, PowercutError
 from powercut.image.folder import ImageFolder
 from powercut.image.scratch import Scratch, ScratchError
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.channel import Inbox, Message, Phase, Slot, frame, pack_verdict, unpack_job
+from powercut.run.channel import Inbox, Message, PackedVerdict, Phase, Slot, frame, pack_verdict, unpack_job
 from powercut.run.jobs import Job, Oracle, Place, Timeline, Told
 
 _FLUSH_SECONDS = 0.02  # results wait this long for company
@@ -114,7 +114,7 @@ class Worker:
         self._timeline = -1
         self._point = -1
         self._told = Told()
-        self._results: list[tuple[int, str, int, str, float]] = []
+        self._results: list[PackedVerdict] = []
         self._flushed = time.monotonic()
         self._place = self._make_place()
         setup.oracle.open(self._place)
@@ -162,7 +162,8 @@ class Worker:
             verdict = Verdict(Outcome.ERROR, 0, f"cannot build the image\n{traceback.format_exc()}")
         else:
             self._slot.write(Phase.JUDGING, job.id)
-            verdict = self._setup.oracle.judge(self._place.folder, told, folder.collect)
+            judge = self._setup.oracle.judge_traced if job.traced else self._setup.oracle.judge
+            verdict = judge(self._place.folder, told, folder.collect)
         self._results.append(pack_verdict(job.id, verdict))
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
             self._flush()

@@ -59,6 +59,7 @@ class Kind(IntEnum):
     FORK = 51
     EXIT = 52
     NOTE = 53
+    SIGNAL = 54
     MEMORY = 60
     STORE = 61
     FLUSH = 62

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Before pc_hello: the tracer has opened the channel file and named it in the options. After: pc_page is this
+ * process's page, and pc_records its room.
+ *
+ * The descriptor is kept, out of the program's reach: it may lose its rights or its /proc.
+ */
+#include "ask.h"
+
+#include "threads.h"
+
+struct pc_channel_page *pc_page;
+struct pc_memory *pc_records;
+
+static const HChar *channel_name;
+static Int channel = -1;
+
+Bool pc_ask_option(const HChar *argument) {
+    return VG_STR_CLO(argument, "--channel", channel_name);
+}
+
+static Long ask(enum pc_question question, ULong argument) {
+    Long result;
+    /* A call of ours, even in the midst of one of the program's. */
+    Int in_call = pc_in_call(0);
+    register ULong r10 __asm__("r10") = 0;
+    register ULong r8 __asm__("r8") = 0;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(__NR_prctl), "D"(PC_ASK), "S"((ULong)question), "d"(argument), "r"(r10), "r"(r8)
+                     : "rcx", "r11", "memory");
+    pc_in_call(in_call);
+    return result;
+}
+
+static void __attribute__((noreturn)) give_up(const HChar *what) {
+    VG_(printf)("powercut-grind: %s. This program is started by powercut only.\n", what);
+    VG_(exit)(1);
+}
+
+static void open_channel(void) {
+    SysRes file = VG_(open)(channel_name != NULL ? channel_name : "", VKI_O_RDWR, 0);
+    if (sr_isError(file))
+        give_up("the channel to the tracer cannot be opened");
+    channel = VG_(safe_fd)((Int)sr_Res(file));
+}
+
+void pc_hello(void) {
+    if (channel < 0)
+        open_channel();
+    if (pc_page != NULL)
+        VG_(am_munmap_valgrind)((Addr)pc_page, PC_CHANNEL_SIZE); /* of the parent */
+    pc_page = NULL;
+    Long offset = ask(PC_ASK_HELLO, 0);
+    if (offset < 0)
+        give_up("there is no tracer");
+    SysRes mapped = VG_(am_shared_mmap_file_float_valgrind)(PC_CHANNEL_SIZE, VKI_PROT_READ | VKI_PROT_WRITE,
+                                                            channel, offset);
+    if (sr_isError(mapped))
+        give_up("the channel to the tracer cannot be mapped");
+    pc_page = (struct pc_channel_page *)sr_Res(mapped);
+    pc_records = (struct pc_memory *)(sr_Res(mapped) + PC_CHANNEL_PAGE);
+}
+
+void pc_ask_room(void) {
+    if (ask(PC_ASK_ROOM, 0) < 0)
+        give_up("the trace is full"); /* the tracer ends us before this is said */
+}
+
+UInt pc_ask_stack(ThreadId tid) {
+    Long id = ask(PC_ASK_STACK, tid);
+    return id < 0 ? 0 : (UInt)id;
+}
+
+ULong pc_ask_file(Int descriptor) {
+    Long inode = ask(PC_ASK_FILE, (ULong)descriptor);
+    return inode < 0 ? 0 : (ULong)inode;
+}
+
+void pc_note(const HChar *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    VG_(vsnprintf)(pc_page->text, sizeof(pc_page->text), format, arguments);
+    va_end(arguments);
+    ask(PC_ASK_NOTE, 0);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What Valgrind's core does otherwise than we want, changed at link time (ld --wrap=SYMBOL).
+ *
+ * After: the tool needs neither the `valgrind` launcher nor the files of an installed Valgrind, costs nothing
+ * for symbols that nobody here reads, leaves no file behind, and hands programs it cannot run to the kernel.
+ */
+#include "core.h"
+
+#include "program.h"
+
+#define ELF_MAGIC   "\177ELF"
+#define ELF_64      2
+#define ELF_AMD64   62
+#define ELF_CLASS   4
+#define ELF_MACHINE 18
+
+HChar *__real_vgPlain_getenv(const HChar *name);
+HChar *__wrap_vgPlain_getenv(const HChar *name);
+Bool __real_vgPlain_should_we_trace_this_child(const HChar *program, const HChar **arguments);
+Bool __wrap_vgPlain_should_we_trace_this_child(const HChar *program, const HChar **arguments);
+ULong __wrap_vgPlain_di_notify_mmap(Addr address, Bool allow_sk_file_v, Int use_fd);
+void __wrap_vgPlain_make_coredump(ThreadId tid, const void *info, ULong max_size);
+
+/* The tool is its own launcher, for the programs that the program executes. Nothing may be allocated yet. */
+HChar *__wrap_vgPlain_getenv(const HChar *name) {
+    static HChar self[4096];
+    if (VG_(strcmp)(name, "VALGRIND_LAUNCHER") != 0)
+        return __real_vgPlain_getenv(name);
+    pc_program_find(VG_(client_envp)); /* Valgrind has not looked at its arguments yet */
+    SSizeT length = VG_(readlink)("/proc/self/exe", self, sizeof(self) - 1);
+    self[length < 0 ? 0 : length] = '\0';
+    return self;
+}
+
+/* Symbols and lines are looked up later, by powercut; reading them here takes most of the start. */
+ULong __wrap_vgPlain_di_notify_mmap(Addr address, Bool allow_sk_file_v, Int use_fd) {
+    return 0;
+}
+
+/* It would be written into the current folder, which may be the data folder. */
+void __wrap_vgPlain_make_coredump(ThreadId tid, const void *info, ULong max_size) {
+}
+
+static Bool is_foreign(const HChar *program) {
+    UChar head[20] = {0};
+    SysRes file = VG_(open)(program, VKI_O_RDONLY, 0);
+    if (sr_isError(file))
+        return False;
+    Int got = VG_(read)((Int)sr_Res(file), head, sizeof(head));
+    VG_(close)((Int)sr_Res(file));
+    if (got != sizeof(head) || VG_(memcmp)(head, ELF_MAGIC, 4) != 0)
+        return False; /* a script: its interpreter comes this way again, or is found by Valgrind */
+    return head[ELF_CLASS] != ELF_64 || head[ELF_MACHINE] != ELF_AMD64 || head[ELF_MACHINE + 1] != 0;
+}
+
+/* Programs of other machines run without us; the system-call tracer says so. */
+Bool __wrap_vgPlain_should_we_trace_this_child(const HChar *program, const HChar **arguments) {
+    if (!__real_vgPlain_should_we_trace_this_child(program, arguments) || is_foreign(program))
+        return False;
+    pc_program_hand_over(program, arguments != NULL ? arguments[0] : NULL);
+    return True;
+}
+
+static const HChar *messages;
+
+Bool pc_core_option(const HChar *argument) {
+    return VG_STR_CLO(argument, "--messages", messages);
+}
+
+/* Valgrind's own --log-file leaves a second descriptor of the file open in the program. */
+void pc_core_redirect_messages(void) {
+    SysRes file = VG_(open)(messages != NULL ? messages : "", VKI_O_WRONLY | VKI_O_APPEND, 0);
+    if (sr_isError(file))
+        return;
+    Int before = VG_(log_output_sink).fd;
+    VG_(log_output_sink).fd = VG_(safe_fd)((Int)sr_Res(file));
+    if (before > 2)
+        VG_(close)(before); /* it would keep the program's standard error open */
+}
+
+/* Cuts what Valgrind put before the program's own LD_PRELOAD; False if nothing is left. */
+static Bool cut_preload(HChar *variable) {
+    HChar *start = variable + VG_(strlen)("LD_PRELOAD="), *own = start;
+    for (HChar *at = start; *at != '\0';) {
+        HChar *end = VG_(strchr)(at, ':');
+        SizeT length = end != NULL ? (SizeT)(end - at) : VG_(strlen)(at);
+        const HChar *found = VG_(strstr)(at, "/vgpreload_");
+        HChar *next = end != NULL ? end + 1 : at + length;
+        if (found == NULL || found >= at + length)
+            break;
+        own = at = next;
+    }
+    VG_(memmove)(start, own, VG_(strlen)(own) + 1);
+    return *start != '\0';
+}
+
+void pc_core_clean_environment(void) {
+    HChar **kept = VG_(client_envp), **at = VG_(client_envp);
+    for (; *at != NULL; at++) {
+        Bool preload = VG_(strncmp)(*at, "LD_PRELOAD=", 11) == 0;
+        Bool ours = VG_(strncmp)(*at, "VALGRIND_LIB=", 13) == 0 || (preload && !cut_preload(*at));
+        if (!ours)
+            *kept++ = *at;
+    }
+    /* What the kernel tells stands right behind, in pairs of words up to one that starts with 0. */
+    SizeT removed = (SizeT)(at - kept);
+    *kept = NULL;
+    if (removed == 0)
+        return;
+    const UWord *from = (const UWord *)at + 1, *end = from;
+    while (*end != 0)
+        end += 2;
+    VG_(memmove)(kept + 1, from, (SizeT)(end + 2 - from) * sizeof(*from));
+    VG_(client_auxv) -= removed;
+}

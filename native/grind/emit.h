@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Small words for writing intermediate code. */
+#ifndef POWERCUT_GRIND_EMIT_H
+#define POWERCUT_GRIND_EMIT_H
+
+#include "core.h"
+
+static inline IRExpr *word(ULong value) {
+    return IRExpr_Const(IRConst_U64(value));
+}
+
+static inline IRExpr *address_of(const void *global) {
+    return word((ULong)(Addr)global);
+}
+
+/* A temporary with the value of an expression. */
+static inline IRExpr *keep(IRSB *block, IRExpr *value) {
+    IRTemp temp = newIRTemp(block->tyenv, typeOfIRExpr(block->tyenv, value));
+    addStmtToIRSB(block, IRStmt_WrTmp(temp, value));
+    return IRExpr_RdTmp(temp);
+}
+
+static inline IRExpr *unary(IRSB *block, IROp op, IRExpr *a) {
+    return keep(block, IRExpr_Unop(op, a));
+}
+
+static inline IRExpr *binary(IRSB *block, IROp op, IRExpr *a, IRExpr *b) {
+    return keep(block, IRExpr_Binop(op, a, b));
+}
+
+static inline IRExpr *load(IRSB *block, IRType type, IRExpr *address) {
+    return keep(block, IRExpr_Load(Iend_LE, type, address));
+}
+
+/* Both conditions; NULL stands for one that always holds. */
+static inline IRExpr *both(IRSB *block, IRExpr *a, IRExpr *b) {
+    return a == NULL ? b : b == NULL ? a : binary(block, Iop_And1, a, b);
+}
+
+/* A call of a helper without a result, made if the guard holds (NULL: always). */
+static inline IRDirty *call(IRSB *block, const HChar *name, void *helper, IRExpr **arguments, IRExpr *guard) {
+    IRDirty *dirty = unsafeIRDirty_0_N(0, name, VG_(fnptr_to_fnentry)(helper), arguments);
+    if (guard != NULL)
+        dirty->guard = guard;
+    addStmtToIRSB(block, IRStmt_Dirty(dirty));
+    return dirty;
+}
+
+/* A call of a helper that gets the thread's registers, and has this effect on the general ones. */
+static inline void call_with_state(IRSB *block, const HChar *name, void *helper, IREffect effect) {
+    IRDirty *dirty = unsafeIRDirty_0_N(0, name, VG_(fnptr_to_fnentry)(helper), mkIRExprVec_1(IRExpr_GSPTR()));
+    dirty->nFxState = 1;
+    VG_(memset)(&dirty->fxState, 0, sizeof(dirty->fxState));
+    dirty->fxState[0].fx = effect;
+    dirty->fxState[0].offset = offsetof(VexGuestAMD64State, guest_RAX);
+    dirty->fxState[0].size = 4 * sizeof(ULong); /* rax, rcx, rdx, rbx: what cpuid gives */
+    addStmtToIRSB(block, IRStmt_Dirty(dirty));
+}
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Before: a block of flat intermediate code, made of one or more instructions. After: the same code, with
+ * calls of the helpers in records.h behind whatever stores, flushes or fences.
+ *
+ * Helpers are called after the store and read what is there: no other thread runs in between. They are only
+ * called if the filter (ranges.h) says that a range may be touched, which costs a shift, a load and a test.
+ */
+#include "instrument.h"
+
+#include "cpuid.h"
+#include "decode.h"
+#include "emit.h"
+#include "ranges.h"
+#include "records.h"
+#include "threads.h"
+#include "unknown.h"
+
+#define CHECKS 16
+
+/* Where the pass is. */
+struct pass {
+    const IRSB *in;
+    IRSB *out;
+    Addr pc; /* of the instruction at hand */
+    UInt length;
+    struct pc_instruction instruction;
+    Bool parted; /* it has several stores */
+    struct {
+        IRTemp base;
+        IRExpr *mapped;
+    } checks[CHECKS]; /* that the block has made: whether a range may be near a base address */
+    UInt check_count;
+};
+
+static const IRExpr *definition(const struct pass *p, const IRExpr *expression);
+
+/* The address without what is added to it, as far as the filter allows. */
+static IRExpr *base_of(const struct pass *p, IRExpr *address) {
+    Long sum = 0;
+    for (;;) {
+        const IRExpr *found = definition(p, address);
+        if (found == NULL || found->tag != Iex_Binop || found->Iex.Binop.op != Iop_Add64 ||
+            found->Iex.Binop.arg1->tag != Iex_RdTmp || found->Iex.Binop.arg2->tag != Iex_Const)
+            return address;
+        sum += (Long)found->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
+        if (sum > PC_FILTER_REACH || sum < -PC_FILTER_REACH)
+            return address;
+        address = found->Iex.Binop.arg1;
+    }
+}
+
+static IRExpr *check(struct pass *p, IRExpr *address);
+
+/* Whether a range may be at the address. What was found out for another address near it holds, too. */
+static IRExpr *may_be_mapped(struct pass *p, IRExpr *address) {
+    IRExpr *base = base_of(p, address);
+    if (base->tag != Iex_RdTmp)
+        return check(p, base);
+    for (UInt i = 0; i < p->check_count; i++)
+        if (p->checks[i].base == base->Iex.RdTmp.tmp)
+            return p->checks[i].mapped;
+    IRExpr *mapped = check(p, base);
+    if (p->check_count < CHECKS) {
+        p->checks[p->check_count].base = base->Iex.RdTmp.tmp;
+        p->checks[p->check_count++].mapped = mapped;
+    }
+    return mapped;
+}
+
+static IRExpr *check(struct pass *p, IRExpr *address) {
+    IRExpr *region = binary(p->out, Iop_Shr64, address, IRExpr_Const(IRConst_U8(PC_FILTER_SHIFT)));
+    IRExpr *index = binary(p->out, Iop_And64, region, word(PC_FILTER_MASK));
+    IRExpr *at = binary(p->out, Iop_Add64, index, address_of(pc_filter));
+    return unary(p->out, Iop_CmpNEZ8, load(p->out, Ity_I8, at));
+}
+
+static IRExpr *not_zero(struct pass *p, const UInt *global) {
+    return unary(p->out, Iop_CmpNEZ32, load(p->out, Ity_I32, address_of(global)));
+}
+
+static UInt plain_kind(const struct pass *p) {
+    return p->instruction.nontemporal ? PC_MEMORY_STORE_NONTEMPORAL : PC_MEMORY_STORE;
+}
+
+static void after_store(struct pass *p, UInt kind, IRExpr *address, UInt size, IRExpr *condition) {
+    IRExpr *guard = both(p->out, may_be_mapped(p, address), condition);
+    IRExpr **arguments = mkIRExprVec_2(word(PC_SITE(p->pc, size, kind, p->parted)), address);
+    call(p->out, "pc_on_store", pc_on_store, arguments, guard);
+}
+
+/* The definition of a temporary in the incoming block, NULL if it is none. */
+static const IRExpr *definition(const struct pass *p, const IRExpr *expression) {
+    if (expression->tag != Iex_RdTmp)
+        return NULL;
+    for (Int i = 0; i < p->in->stmts_used; i++) {
+        const IRStmt *statement = p->in->stmts[i];
+        if (statement->tag == Ist_WrTmp && statement->Ist.WrTmp.tmp == expression->Iex.RdTmp.tmp)
+            return statement->Ist.WrTmp.data;
+    }
+    return NULL;
+}
+
+static const IRExpr *operand_of(const struct pass *p, const IRExpr *expression, IROp op, UInt which) {
+    const IRExpr *found = definition(p, expression);
+    if (found != NULL && found->tag == Iex_Binop && found->Iex.Binop.op == op)
+        return which == 0 ? found->Iex.Binop.arg1 : found->Iex.Binop.arg2;
+    if (found != NULL && found->tag == Iex_Unop && found->Iex.Unop.op == op)
+        return found->Iex.Unop.arg;
+    return NULL;
+}
+
+/* Valgrind makes (data & mask) | (old & ~mask) of a store with a mask (maskmovdqu, maskmovq). Finds the mask;
+ * NULL: this is another store. */
+static IRExpr *mask_of(const struct pass *p, const IRExpr *data, IROp or, IROp and, IROp not) {
+    for (UInt side = 0; side < 2; side++) {
+        const IRExpr *chosen = operand_of(p, data, or, side);
+        const IRExpr *rest = operand_of(p, data, or, 1 - side);
+        for (UInt i = 0; chosen != NULL && rest != NULL && i < 4; i++) {
+            const IRExpr *mask = operand_of(p, chosen, and, i & 1);
+            const IRExpr *inverted = operand_of(p, rest, and, i >> 1);
+            const IRExpr *original = inverted != NULL ? operand_of(p, inverted, not, 0) : NULL;
+            if (mask != NULL && original != NULL && eqIRAtom(mask, original))
+                return deepCopyIRExpr(mask);
+        }
+    }
+    return NULL;
+}
+
+/* Calls the helper for a store of which only some bytes count; False: all of them do. */
+static Bool after_masked_store(struct pass *p, IRExpr *address, const IRExpr *data, IRType type) {
+    IRExpr *low, *high;
+    if (!p->instruction.nontemporal || (type != Ity_V128 && type != Ity_I64))
+        return False;
+    Bool wide = type == Ity_V128;
+    IRExpr *mask = wide ? mask_of(p, data, Iop_OrV128, Iop_AndV128, Iop_NotV128)
+                        : mask_of(p, data, Iop_Or64, Iop_And64, Iop_Not64);
+    if (mask == NULL)
+        return False;
+    low = wide ? unary(p->out, Iop_V128to64, mask) : mask;
+    high = wide ? unary(p->out, Iop_V128HIto64, mask) : word(0);
+    pc_site site = PC_SITE(p->pc, sizeofIRType(type), PC_MEMORY_STORE_NONTEMPORAL, p->parted);
+    call(p->out, "pc_on_masked_store", pc_on_masked_store, mkIRExprVec_4(word(site), address, low, high),
+         may_be_mapped(p, address));
+    return True;
+}
+
+static void on_store(struct pass *p, IRStmt *statement) {
+    IRExpr *address = statement->Ist.Store.addr, *data = statement->Ist.Store.data;
+    IRType type = typeOfIRExpr(p->in->tyenv, data);
+    addStmtToIRSB(p->out, statement);
+    if (!after_masked_store(p, address, data, type))
+        after_store(p, plain_kind(p), address, (UInt)sizeofIRType(type), NULL);
+}
+
+static void on_guarded_store(struct pass *p, IRStmt *statement) {
+    const IRStoreG *store = statement->Ist.StoreG.details;
+    UInt size = (UInt)sizeofIRType(typeOfIRExpr(p->in->tyenv, store->data));
+    addStmtToIRSB(p->out, statement);
+    after_store(p, plain_kind(p), store->addr, size, store->guard);
+}
+
+static IRExpr *equal(struct pass *p, IRTemp old, IRExpr *expected) {
+    IRType type = typeOfIRTemp(p->in->tyenv, old);
+    IROp op = type == Ity_I8    ? Iop_CasCmpEQ8
+              : type == Ity_I16 ? Iop_CasCmpEQ16
+              : type == Ity_I32 ? Iop_CasCmpEQ32
+                                : Iop_CasCmpEQ64;
+    return binary(p->out, op, IRExpr_RdTmp(old), expected);
+}
+
+/* Compare and swap: a locked operation is a fence in any case, a store only if it took effect. */
+static void on_cas(struct pass *p, IRStmt *statement) {
+    const IRCAS *cas = statement->Ist.CAS.details;
+    Bool twice = cas->dataHi != NULL, locked = p->instruction.locked;
+    UInt size = (UInt)sizeofIRType(typeOfIRTemp(p->in->tyenv, cas->oldLo)) * (twice ? 2 : 1);
+    if (locked) {
+        pc_site site = PC_SITE(p->pc, PC_FENCE_LOCKED, PC_MEMORY_FENCE, 0);
+        call(p->out, "pc_on_fence", pc_on_fence, mkIRExprVec_1(word(site)), not_zero(p, &pc_pending));
+    }
+    addStmtToIRSB(p->out, statement);
+    IRExpr *done = equal(p, cas->oldLo, cas->expdLo);
+    if (twice)
+        done = both(p->out, done, equal(p, cas->oldHi, cas->expdHi));
+    after_store(p, locked ? PC_MEMORY_STORE_LOCKED : plain_kind(p), cas->addr, size, done);
+}
+
+static Bool writes_memory(const IRDirty *dirty) {
+    return dirty->mFx == Ifx_Write || dirty->mFx == Ifx_Modify;
+}
+
+/* Instructions that Valgrind does by calling a function: some of them store (x87, fxsave). */
+static void on_dirty(struct pass *p, IRStmt *statement) {
+    IRDirty *dirty = statement->Ist.Dirty.details;
+    if (pc_is_cpuid(dirty)) {
+        pc_instrument_cpuid(p->out, statement);
+        return;
+    }
+    addStmtToIRSB(p->out, statement);
+    if (!writes_memory(dirty))
+        return;
+    Bool always = dirty->guard->tag == Iex_Const;
+    after_store(p, plain_kind(p), dirty->mAddr, (UInt)dirty->mSize, always ? NULL : dirty->guard);
+}
+
+static void on_fence(struct pass *p) {
+    if (p->instruction.fence == 0)
+        return;
+    pc_site site = PC_SITE(p->pc, p->instruction.fence, PC_MEMORY_FENCE, 0);
+    call(p->out, "pc_on_fence", pc_on_fence, mkIRExprVec_1(word(site)), not_zero(p, &pc_range_count));
+}
+
+static IRExpr *general_register(struct pass *p, Int number) {
+    Int offset = (Int)offsetof(VexGuestAMD64State, guest_RAX) + 8 * number;
+    return keep(p->out, IRExpr_Get(offset, Ity_I64));
+}
+
+/* The address of a memory operand. Only right where all registers are in the guest state: at the end of a
+ * block. */
+static IRExpr *effective_address(struct pass *p) {
+    const struct pc_operand *o = &p->instruction.operand;
+    ULong constant = (ULong)o->displacement + (o->relative ? p->pc + p->instruction.length : 0);
+    IRExpr *sum = keep(p->out, word(constant));
+    if (o->base >= 0)
+        sum = binary(p->out, Iop_Add64, sum, general_register(p, o->base));
+    if (o->index >= 0) {
+        IRExpr *shift = IRExpr_Const(IRConst_U8((UChar)o->scale));
+        sum = binary(p->out, Iop_Add64, sum, binary(p->out, Iop_Shl64, general_register(p, o->index), shift));
+    }
+    if (o->truncated)
+        sum = binary(p->out, Iop_And64, sum, word(0xffffffff));
+    if (o->segment != 0) {
+        Int offset = o->segment == 'f' ? (Int)offsetof(VexGuestAMD64State, guest_FS_CONST)
+                                       : (Int)offsetof(VexGuestAMD64State, guest_GS_CONST);
+        sum = binary(p->out, Iop_Add64, sum, keep(p->out, IRExpr_Get(offset, Ity_I64)));
+    }
+    return sum;
+}
+
+/* Valgrind ends the block at a flush: it either takes it for a change of code (clflush) or does not know it.
+ * After: the block ends with a record of it and goes on behind it. */
+static void end_with_flush(struct pass *p) {
+    IRExpr *address = effective_address(p);
+    pc_site site = PC_SITE(p->pc, p->instruction.flush, PC_MEMORY_FLUSH, 0);
+    call(p->out, "pc_on_flush", pc_on_flush, mkIRExprVec_2(word(site), address), may_be_mapped(p, address));
+    p->out->next = word(p->pc + p->instruction.length);
+    p->out->jumpkind = Ijk_Boring;
+}
+
+static Bool is_store(const IRStmt *statement) {
+    return statement->tag == Ist_Store || statement->tag == Ist_StoreG || statement->tag == Ist_CAS ||
+           (statement->tag == Ist_Dirty && writes_memory(statement->Ist.Dirty.details));
+}
+
+/* At the mark of an instruction. */
+static void on_mark(struct pass *p, Int index) {
+    const IRStmt *mark = p->in->stmts[index];
+    UInt stores = 0;
+    p->pc = mark->Ist.IMark.addr;
+    p->length = mark->Ist.IMark.len;
+    pc_decode((const UChar *)p->pc, &p->instruction);
+    for (Int i = index + 1; i < p->in->stmts_used && p->in->stmts[i]->tag != Ist_IMark; i++)
+        stores += is_store(p->in->stmts[i]);
+    p->parted = stores > 1;
+    if (p->parted)
+        addStmtToIRSB(p->out, IRStmt_Store(Iend_LE, address_of(&pc_parts), IRExpr_Const(IRConst_U32(0))));
+}
+
+static void on_statement(struct pass *p, Int index) {
+    IRStmt *statement = p->in->stmts[index];
+    switch (statement->tag) {
+    case Ist_IMark:
+        addStmtToIRSB(p->out, statement);
+        on_mark(p, index);
+        break;
+    case Ist_Store:
+        on_store(p, statement);
+        break;
+    case Ist_StoreG:
+        on_guarded_store(p, statement);
+        break;
+    case Ist_CAS:
+        on_cas(p, statement);
+        break;
+    case Ist_Dirty:
+        on_dirty(p, statement);
+        break;
+    case Ist_MBE:
+        addStmtToIRSB(p->out, statement);
+        if (statement->Ist.MBE.event == Imbe_Fence)
+            on_fence(p);
+        break;
+    default:
+        addStmtToIRSB(p->out, statement);
+        break;
+    }
+}
+
+IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
+                    const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
+                    IRType host_word) {
+    struct pass p = {.in = in, .out = deepCopyIRSBExceptStmts(in)};
+    Int i = 0;
+    for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
+        addStmtToIRSB(p.out, in->stmts[i]); /* Valgrind's own */
+    if (!pc_thread_known)
+        call_with_state(p.out, "pc_thread_found", pc_thread_found, Ifx_Read);
+    for (; i < in->stmts_used; i++)
+        on_statement(&p, i);
+    if (p.instruction.flush != 0 && (in->jumpkind == Ijk_InvalICache || in->jumpkind == Ijk_NoDecode))
+        end_with_flush(&p);
+    else if (in->jumpkind == Ijk_NoDecode && !p.instruction.undefined)
+        pc_instrument_unknown(p.out, p.pc);
+    return p.out;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which addresses are shared mappings of files in the data folder. */
+#ifndef POWERCUT_GRIND_RANGES_H
+#define POWERCUT_GRIND_RANGES_H
+
+#include "core.h"
+
+struct pc_range {
+    Addr start, end;
+    ULong offset; /* of start in the file */
+    UShort file;  /* number for records: index of pc_files */
+    Bool writable;
+};
+
+struct pc_file {
+    ULong inode;
+    Bool announced; /* the records of this process say which inode the number stands for */
+};
+
+extern struct pc_file pc_files[];
+extern UInt pc_file_count;
+
+/* How many ranges there are. Generated code looks at it. */
+extern UInt pc_range_count;
+
+/* Generated code passes by an address a when the byte pc_filter[a >> PC_FILTER_SHIFT & PC_FILTER_MASK] is 0.
+ * A byte that is not 0 means that a range may be there or start a little above. */
+#define PC_FILTER_SHIFT 21
+#define PC_FILTER_MASK  0xffff
+#define PC_FILTER_REACH (1 << 20) /* bytes around an address for which its answer holds */
+extern UChar pc_filter[PC_FILTER_MASK + 1];
+
+/* The range that holds `address`, or the next one above; NULL: none. */
+const struct pc_range *pc_range_from(Addr address);
+
+void pc_ranges_map(Addr start, SizeT length, ULong inode, ULong offset, Bool writable);
+/* Calls `gone` (may be NULL) for each part that was mapped. */
+void pc_ranges_unmap(Addr start, SizeT length, void (*gone)(const struct pc_range *part));
+/* Calls `found` for each part that is mapped. */
+void pc_ranges_each(Addr start, SizeT length, void (*found)(const struct pc_range *part));
+/* The mapping at `from` is now at `to` and has a new length. What lay at `to` before must be unmapped. */
+void pc_ranges_move(Addr from, SizeT length, Addr to, SizeT new_length,
+                    void (*gone)(const struct pc_range *part));
+void pc_ranges_protect(Addr start, SizeT length, Bool writable);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes memory events of the running thread into the trace (struct pc_memory). */
+#ifndef POWERCUT_GRIND_RECORDS_H
+#define POWERCUT_GRIND_RECORDS_H
+
+#include "core.h"
+#include "ranges.h"
+#include "trace_format.h"
+
+/* One instruction that is of interest, in one word: what generated code hands to a helper. */
+typedef ULong pc_site;
+#define PC_SITE(pc, size, kind, parted)                                                                      \
+    ((ULong)(pc) | (ULong)(size) << 48 | (ULong)(kind) << 58 | (ULong)(parted) << 62)
+#define PC_SITE_PC(site)     ((Addr)((site) & 0xffffffffffffull))
+#define PC_SITE_SIZE(site)   ((UInt)((site) >> 48 & 1023))
+#define PC_SITE_KIND(site)   ((UInt)((site) >> 58 & 15)) /* enum pc_memory_kind */
+#define PC_SITE_PARTED(site) ((site) >> 62 & 1)          /* one of several stores by one instruction */
+
+/* Generated code sets this to 0 before an instruction with several stores. */
+extern UInt pc_parts;
+
+/* From generated code: the bytes have just been stored. */
+void pc_on_store(pc_site site, Addr address);
+/* The same if only some bytes were: those whose byte in the masks has its highest bit set. */
+void pc_on_masked_store(pc_site site, Addr address, ULong low, ULong high);
+/* Size: enum pc_flush. */
+void pc_on_flush(pc_site site, Addr address);
+/* Size: enum pc_fence. */
+void pc_on_fence(pc_site site);
+
+/* From system calls: bytes that the kernel has stored; a part of a mapping that is gone. */
+void pc_on_kernel_store(Addr address, SizeT length);
+void pc_on_unmap(const struct pc_range *part);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Before: pc_hello was said. After pc_begin: there is room, and what the next records need has been said
+ * before them: every run starts with a THREAD record, and every file number is given before its first use.
+ *
+ * The tracer may close the run at any time: what stands below page->used is whole. It says how far it has
+ * closed, so that the next record starts a run.
+ */
+#include "room.h"
+
+struct pc_room pc_room;
+
+static void empty_room(void) {
+    if (pc_room.next != NULL)
+        pc_ask_room();
+    pc_room.next = pc_records;
+    pc_room.end = pc_records + PC_CHANNEL_ROOM / sizeof(*pc_records);
+    pc_room.used = 0;
+}
+
+static void put(struct pc_memory record) {
+    *pc_room.next = record;
+    pc_commit(1);
+}
+
+struct pc_memory *pc_begin_slowly(Int file, UInt count) {
+    tl_assert(count <= PC_MOST_AT_ONCE);
+    if (pc_room.end - pc_room.next < (Long)count + 2) /* a thread, a file */
+        empty_room();
+    if (pc_page->closed == pc_room.used || pc_room.thread != pc_thread_id)
+        put((struct pc_memory){.kind = PC_MEMORY_THREAD, .value = (ULong)pc_thread_id});
+    pc_room.thread = pc_thread_id;
+    if (file >= 0 && !pc_files[file].announced) {
+        put((struct pc_memory){.kind = PC_MEMORY_FILE, .value = pc_files[file].inode, .file = (UShort)file});
+        pc_files[file].announced = True;
+    }
+    return pc_room.next;
+}
+
+void pc_room_forked(void) {
+    pc_room = (struct pc_room){0};
+    for (UInt i = 0; i < pc_file_count; i++)
+        pc_files[i].announced = False;
+}
