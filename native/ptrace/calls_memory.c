@@ -21,6 +21,14 @@ static enum pc_verdict enter_mmap(struct pc_recorder *recorder, struct pc_thread
     return S_ISREG(call->status.st_mode) ? PC_WATCH : PC_SKIP;
 }
 
+/* SQLite's index of its log is mapped and written, and made anew after a crash: no reason to look closer. */
+static bool is_volatile(const struct pc_thread *thread) {
+    char link[64], path[PATH_MAX];
+    snprintf(link, sizeof(link), "/proc/%d/fd/%d", thread->tid, (int)thread->call.arg[4]);
+    ssize_t length = readlink(link, path, sizeof(path));
+    return length > 4 && memcmp(path + length - 4, "-shm", 4) == 0;
+}
+
 static void leave_mmap(struct pc_recorder *recorder, struct pc_thread *thread) {
     const struct pc_call *call = &thread->call;
     if (call->result < 0)
@@ -31,6 +39,8 @@ static void leave_mmap(struct pc_recorder *recorder, struct pc_thread *thread) {
     event.length = call->arg[1];
     event.extra = (uint64_t)call->result;
     pc_emit(recorder, &event);
+    if (recorder->stop_at_mapping && !is_volatile(thread))
+        recorder->mapped = true;
 }
 
 struct mapping {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -67,6 +68,9 @@ struct pc_grind *pc_grind_open(struct pc_recorder *recorder, const char *tool, c
     grind->recorder = recorder;
     grind->tool = tool;
     grind->channel = memfd_create("powercut-channel", MFD_CLOEXEC);
+    /* A process that has made a user namespace (view.h) is closed to all others: then nobody could open what
+     * is named by our descriptors. */
+    (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     bool opened = grind->channel >= 0 && pc_grind_log_open(&grind->log);
     if (opened && stat(tool, &grind->identity) == 0 && access(tool, X_OK) == 0)
         return grind;

@@ -2,7 +2,8 @@
  * data folder.
  *
  * Exit codes: 0 the program ran to its end, however it ended; 125 the tracer failed; 126 and 127 the program
- * could not be executed or found; 130 interrupted. */
+ * could not be executed or found; 124 it mapped a data file for writing (--stop-at-mapping);
+ * 130 interrupted. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
@@ -23,7 +24,7 @@
 #include "tracer.h"
 #include "view.h"
 
-enum { EXIT_TRACER = 125, EXIT_INTERRUPTED = 130 };
+enum { EXIT_MAPPED = 124, EXIT_TRACER = 125, EXIT_INTERRUPTED = 130 };
 
 struct options {
     const char *output, *dir, *view;
@@ -31,6 +32,7 @@ struct options {
     pid_t attach;            /* 0: start a program */
     bool no_stacks;
     bool no_shortcuts;
+    bool stop_at_mapping;
     struct pc_start start;
 };
 
@@ -54,17 +56,12 @@ static pid_t parse_pid(const char *text) {
 
 static struct options parse_options(int argc, char **argv) {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"dir", required_argument, NULL, 'd'},
-        {"view", required_argument, NULL, 'v'},
-        {"cwd", required_argument, NULL, 'c'},
-        {"stdout", required_argument, NULL, '1'},
-        {"stderr", required_argument, NULL, '2'},
-        {"no-stacks", no_argument, NULL, 'n'},
-        {"attach", required_argument, NULL, 'a'},
-        {"no-shortcuts", no_argument, NULL, 's'},
-        {"memory-tool", required_argument, NULL, 'm'},
-        {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},    {"dir", required_argument, NULL, 'd'},
+        {"view", required_argument, NULL, 'v'},      {"cwd", required_argument, NULL, 'c'},
+        {"stdout", required_argument, NULL, '1'},    {"stderr", required_argument, NULL, '2'},
+        {"no-stacks", no_argument, NULL, 'n'},       {"attach", required_argument, NULL, 'a'},
+        {"no-shortcuts", no_argument, NULL, 's'},    {"memory-tool", required_argument, NULL, 'm'},
+        {"stop-at-mapping", no_argument, NULL, 'p'}, {NULL, 0, NULL, 0},
     };
     struct options options = {0};
     int letter;
@@ -97,6 +94,9 @@ static struct options parse_options(int argc, char **argv) {
             break;
         case 'm':
             options.memory_tool = optarg;
+            break;
+        case 'p':
+            options.stop_at_mapping = true;
             break;
         case 'a':
             options.attach = parse_pid(optarg);
@@ -205,6 +205,8 @@ static int finish(struct pc_recorder *recorder, struct options *options, struct 
         die(EXIT_TRACER, "cannot write %s: %s", options->output, strerror(lost));
     if (code != 0)
         die(code, "%s", error);
+    if (run.end == PC_RUN_MAPPED)
+        return EXIT_MAPPED;
     return run.end == PC_RUN_INTERRUPTED ? EXIT_INTERRUPTED : 0;
 }
 
@@ -219,6 +221,7 @@ int main(int argc, char **argv) {
     if (options.start.cwd == NULL)
         options.start.cwd = pc_start_cwd(options.attach, cwd, sizeof(cwd));
     recorder.shortcuts = !options.no_shortcuts;
+    recorder.stop_at_mapping = options.stop_at_mapping;
     if (!options.no_stacks)
         recorder.stacks = pc_stacks_new(recorder.writer);
     write_meta(&recorder, &options);

@@ -21,8 +21,10 @@ struct pc_recorder {
     struct pc_stacks *stacks; /* NULL: no stacks wanted */
     struct pc_grind *grind;   /* NULL: stores are not traced */
     const struct pc_threads *threads;
-    bool shortcuts;  /* plain writes may be done in the program's place: pc_write_instead */
-    const char *dir; /* canonical path of the data folder, as the program sees it */
+    bool stop_at_mapping; /* end the program as soon as it maps a data file for writing */
+    bool mapped;          /* it did */
+    bool shortcuts;       /* plain writes may be done in the program's place: pc_write_instead */
+    const char *dir;      /* canonical path of the data folder, as the program sees it */
     size_t dir_length;
     dev_t dir_dev;
     struct pc_numset inodes; /* of dir_dev, known to lie in the data folder and to have a name there */

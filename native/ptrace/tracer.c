@@ -440,6 +440,8 @@ struct pc_run pc_tracer_run(struct pc_recorder *recorder, pid_t first) {
             tick(&tracer);
         if (interrupted && !tracer.killing)
             stop_early(&tracer, PC_RUN_INTERRUPTED);
+        if (recorder->mapped && !tracer.killing)
+            stop_early(&tracer, PC_RUN_MAPPED);
         if (pc_writer_error(recorder->writer) != 0 && !tracer.killing)
             stop_early(&tracer, PC_RUN_WRITER);
     }

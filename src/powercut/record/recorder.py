@@ -25,11 +25,11 @@ from powercut import _engine
 from powercut.errors import EnvironmentFailure
 from powercut.record.private_copy import PrivateCopy, led_to_copy
 from powercut.record.relabel import add_meta
-from powercut.record.tracers import call_tracer
+from powercut.record.tracers import MapsFilesError, call_tracer, mapped_files
 from powercut.record.verify import unexplained
 from powercut.trace.reader import Trace
 
-TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 125, 126, 127, 130
+MAPPED, TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 124, 125, 126, 127, 130
 _PR_SET_PTRACER, _PTRACER_ANY = 0x59616D61, ctypes.c_ulong(-1)
 _TAIL, _TAIL_LINES = 2000, 20  # bytes and lines of the program's last words
 _PATIENCE = 5.0  # seconds in which the tracer must have ended the program
@@ -46,6 +46,7 @@ class RecordOptions:
         namespaces: show the copy at the folder's own path.
         scratch: where the copy may live, None for the best place.
         skip: folders that are not part of the data (saved runs).
+        stop_at_mapping: raise `MapsFilesError` as soon as the program maps a file of the folder for writing.
         memory_tool: the Valgrind tool, if stores into mapped files shall be seen, too.
         persistent_memory: programs that use libpmem shall take mapped files for persistent memory.
     """
@@ -57,6 +58,7 @@ class RecordOptions:
     scratch: Path | None = None
     stacks: bool = True
     skip: tuple[Path, ...] = ()
+    stop_at_mapping: bool = False
     memory_tool: Path | None = None
     persistent_memory: bool = False
 
@@ -107,10 +109,14 @@ def record_command(command: Sequence[str], options: RecordOptions) -> Recording:
             argv[1:] = [led_to_copy(argument, cwd, options.folder, copy.path) for argument in argv[1:]]
             cwd, view = Path(led_to_copy(str(cwd), cwd, options.folder, copy.path)), []
         more = ["--cwd", str(cwd), "--stdout", str(printed[0]), "--stderr", str(printed[1]), *view]
+        if options.stop_at_mapping:
+            more += ["--stop-at-mapping"]
         if options.memory_tool is not None:
             more += ["--memory-tool", str(options.memory_tool)]
         variables = {"PMEM_IS_PMEM_FORCE": "1"} if options.persistent_memory else {}
         status = _run_tracer([*_tracer_options(options, copy), *more, "--", *argv], cwd, variables)
+        if status == MAPPED:
+            raise MapsFilesError(mapped_files(Trace.open(options.output)))
         if status in (NOT_EXECUTABLE, NOT_FOUND):
             hint = "Is the interpreter of its first line there, and is it made for this machine?"
             raise EnvironmentFailure("not-executable", f"{command[0]!r} cannot be run.", hint)

@@ -26,6 +26,14 @@ _VOLATILE = (b"-shm",)  # SQLite's index of its log: made anew after a crash, ne
 _SEARCHED = 64 << 20  # bytes of a program that are looked at
 
 
+class MapsFilesError(Exception):
+    """The program maps files of the data folder for writing: the system-call tracer does not see all it does."""
+
+    def __init__(self, names: list[bytes]) -> None:
+        super().__init__(names)
+        self.names = ", ".join(name.decode("utf-8", "replace") for name in names[:3])
+
+
 def call_tracer() -> Path:
     """The system-call tracer, which is installed beside the extension."""
     path = _native("powercut-ptrace")

@@ -54,7 +54,7 @@ def _line(trace: Trace, places: Places, names: dict[int, str], index: int, event
     if kind in _WITH_DATA:
         words.append(repr(trace.blob(int(event["data"]), min(int(event["length"]), _SHOWN)))[1:])
     if event["flags"]:
-        words.append(str(Flag(int(event["flags"]))).replace("Flag.", "").lower())
+        words.append((Flag(int(event["flags"])).name or "").lower())
     frame = places.location(index, "", "")
     if frame.file:
         words.append(f"[{frame}]")

@@ -25,6 +25,7 @@ from powercut.oracle.callable import CallableOracle
 from powercut.oracle.command import CommandOracle
 from powercut.record.recorder import Recording, RecordOptions, find_program, record_callable, record_command
 from powercut.record.tracers import (
+    MapsFilesError,
     links_persistent_memory,
     mapped_files,
     memory_tool,
@@ -111,7 +112,7 @@ class Session:
         if recording.unexplained:
             self.say(
                 f"the recording does not explain what the program left in {', '.join(recording.unexplained[:3])}"
-                f"{' and more' if recording.unexplained[3:] else ''}: crash states of these files lack something ",
+                f"{' and more' if recording.unexplained[3:] else ''}: crash states of these files lack something",
                 warning=True,
             )
         return recording.trace
@@ -125,18 +126,15 @@ class Session:
             self.say(f"recording {where}, with the memory tracer ({why})")
             return record_command(command, self._with_memory(options, program))
         self.say(f"recording {where}")
-        recording = record_command(command, options)
-        mapped = mapped_files(recording.trace)
-        if self.settings.tracer == "calls" or not mapped:
-            return recording
-        names = ", ".join(name.decode("utf-8", "replace") for name in mapped[:3])
-        if memory_tool() is None:
-            self.say(
-                f"{names}: mapped for writing, and there is no memory tracer: {why_no_memory_tool()}", warning=True
-            )
-            return recording
-        self.say(f"the program maps {names} for writing: recording once more, with the memory tracer")
-        return record_command(command, self._with_memory(options, program))
+        look_closer = self.settings.tracer == "auto" and memory_tool() is not None
+        try:
+            recording = record_command(command, replace(options, stop_at_mapping=look_closer))
+        except MapsFilesError as mapping:
+            self.say(f"the program maps {mapping.names} for writing: starting again, with the memory tracer")
+            return record_command(command, self._with_memory(options, program))
+        if self.settings.tracer == "auto" and mapped_files(recording.trace) and not look_closer:
+            self.say(f"there is no memory tracer: {why_no_memory_tool()} (powercut doctor)", warning=True)
+        return recording
 
     def _with_memory(self, options: RecordOptions, program: Path) -> RecordOptions:
         persistent = self.settings.memory != PAGE_CACHE.name
