@@ -117,10 +117,11 @@ def explore(trace: Trace, states: int) -> dict[str, Any]:
 def shares(states: int, spent: dict[str, tuple[int, float]]) -> Any:
     """A queue in which every strategy has an equal share; notes how many states each gave, and in how many seconds."""
 
-    def queue(timeline: Timeline, seed: int) -> Iterator[tuple[str, State]]:
-        for name, strategy in STRATEGIES.items():
+    def queue(timeline: Timeline, seed: int, names: Sequence[str]) -> Iterator[tuple[str, State]]:
+        for name in names:
             start = time.perf_counter()
-            for count, state in enumerate(islice(strategy(timeline, random.Random(seed)), states // len(STRATEGIES))):
+            drawn = STRATEGIES[name](timeline, random.Random(seed))
+            for count, state in enumerate(islice(drawn, states // len(names))):
                 yield name, state
                 spent[name] = (count + 1, time.perf_counter() - start)
                 if spent[name][1] > MOST_SECONDS:

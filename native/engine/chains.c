@@ -13,11 +13,11 @@
 #include "numbers.h"
 #include "trace_format.h"
 
-#define NEVER     ((int64_t)1 << 62)
-#define LINE      64
-#define KEY_SHIFT 44 /* a key: object above, number of the piece below */
-#define NO_KEY    UINT64_MAX
-#define FILES     65536
+#define NEVER      ((int64_t)1 << 62)
+#define LINE       64
+#define KEY_SHIFT  44 /* a key: object above, number of the piece below */
+#define NO_KEY     UINT64_MAX
+#define MOST_FILES 65536
 
 enum file_flag { PERSISTENT = 1, CACHE_SURVIVES = 2 };
 
@@ -45,6 +45,11 @@ struct file {
     int32_t obj, cut;
     int64_t size;
     int flags;
+};
+
+struct files {
+    struct file *table; /* by number; obj -1: none */
+    int count;
 };
 
 /* The updates that a run makes, and the columns of those before. */
@@ -272,11 +277,12 @@ static bool fence(Chains *self, struct work *work, int64_t event) {
 }
 
 static bool apply(Chains *self, struct work *work, const uint8_t *records, Py_ssize_t count, int64_t offset,
-                  int64_t first_event, const struct file *files) {
+                  int64_t first_event, const struct files *files) {
+    static const struct file none = {.obj = -1};
     for (Py_ssize_t i = 0; i < count; i++) {
         struct pc_memory record;
         memcpy(&record, records + i * sizeof(record), sizeof(record));
-        const struct file *file = &files[record.file];
+        const struct file *file = record.file < files->count ? &files->table[record.file] : &none;
         int64_t data = offset + i * (int64_t)sizeof(record);
         bool fine = true;
         switch (record.kind & ~PC_MEMORY_REST) {
@@ -332,28 +338,30 @@ static void free_work(struct work *work) {
     free(work->waiting);
 }
 
-static struct file *read_files(PyObject *list) {
-    struct file *files = malloc(FILES * sizeof(*files));
-    if (files == NULL)
-        return (struct file *)PyErr_NoMemory();
-    for (int i = 0; i < FILES; i++)
-        files[i].obj = -1;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-        int number;
-        struct file file;
-        long long size;
-        if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "iiLii", &number, &file.obj, &size, &file.cut,
-                              &file.flags) ||
-            number < 0 || number >= FILES) {
-            free(files);
-            if (!PyErr_Occurred())
-                PyErr_SetString(PyExc_ValueError, "a file number that cannot be");
-            return NULL;
-        }
-        file.size = size;
-        files[number] = file;
+/* Adds a file of the list to the table, which grows with the highest number. */
+static bool read_file(PyObject *item, struct files *files) {
+    int number;
+    struct file file;
+    long long size;
+    if (!PyArg_ParseTuple(item, "iiLii", &number, &file.obj, &size, &file.cut, &file.flags))
+        return false;
+    if (number < 0 || number >= MOST_FILES) {
+        PyErr_SetString(PyExc_ValueError, "a file number that cannot be");
+        return false;
     }
-    return files;
+    file.size = size;
+    if (number >= files->count) {
+        struct file *table = realloc(files->table, (size_t)(number + 1) * sizeof(*table));
+        if (table == NULL) {
+            PyErr_NoMemory();
+            return false;
+        }
+        files->table = table;
+        for (; files->count <= number; files->count++)
+            table[files->count].obj = -1;
+    }
+    files->table[number] = file;
+    return true;
 }
 
 static PyObject *columns_of(const struct work *work) {
@@ -373,17 +381,17 @@ static PyObject *run_in(Chains *self, const Py_buffer *trace, Py_ssize_t offset,
         PyErr_SetString(PyExc_ValueError, "a run outside the trace");
         return NULL;
     }
-    struct file *files = read_files(list);
+    struct files files = {0};
     PyObject *columns = NULL;
-    if (files == NULL)
-        return NULL;
-    if (!make_work(work, count) ||
-        !apply(self, work, (const uint8_t *)trace->buf + offset, count, offset, first_event, files)) {
-        PyErr_NoMemory();
-    } else {
+    bool known = true;
+    for (Py_ssize_t i = 0; known && i < PyList_GET_SIZE(list); i++)
+        known = read_file(PyList_GET_ITEM(list, i), &files);
+    if (known && make_work(work, count) &&
+        apply(self, work, (const uint8_t *)trace->buf + offset, count, offset, first_event, &files))
         columns = columns_of(work);
-    }
-    free(files);
+    else if (known)
+        PyErr_NoMemory();
+    free(files.table);
     free_work(work);
     return columns;
 }

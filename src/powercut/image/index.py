@@ -60,7 +60,7 @@ class ImageIndex:
             updates.data,
             updates.fresh,
             updates.guaranteed,
-            self.trace._buffer,
+            self.trace.content,
             *self._by_block(kind, obj),
             _by_owner(kind == UpdateKind.SIZE, obj),
             _by_owner(cuts, obj),

@@ -79,8 +79,9 @@ class Exploration:
     def run(self) -> None:
         """Search until everything is tested or the budget ends."""
         try:
-            totals = [count_states(timeline) for timeline in self._timelines]
-            self.counts.total = sum(t for t in totals if t is not None) if None not in totals else None
+            if self._strategies == STRATEGY_NAMES:
+                totals = [count_states(timeline) for timeline in self._timelines]
+                self.counts.total = sum(t for t in totals if t is not None) if None not in totals else None
             finished = True
             for number in range(len(self._timelines)):
                 finished &= self._search(number)

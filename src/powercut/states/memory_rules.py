@@ -38,7 +38,6 @@ _STORES = (
     MemoryKind.STORE_KERNEL,
 )
 _STORING = (*_STORES, *(kind | MemoryKind.REST for kind in _STORES))
-_TOUCHING = (*_STORING, MemoryKind.FLUSH)
 
 
 def media(trace: Trace, wanted: Memory) -> Mapping[int, Memory]:
@@ -63,13 +62,12 @@ class MappedFiles:
         self._inodes: dict[int, dict[int, int]] = defaultdict(dict)
 
     def in_run(self, event: Record) -> dict[int, int]:
-        """The files that a run stores to or flushes: number -> inode."""
+        """The files that the process of a run has mapped by its end: number -> inode."""
         records = self._trace.run(event)
         inodes = self._inodes[event[PID]]
         for record in records[records["kind"] == MemoryKind.FILE]:
             inodes[int(record["file"])] = int(record["value"])
-        touching = np.isin(records["kind"], _TOUCHING)
-        return {number: inodes[number] for number in np.unique(records["file"][touching]).tolist()}
+        return inodes
 
     def first_store(self, event: Record, number: int, size: int) -> int | None:
         """The first record of a run that stores into a file, before its end."""

@@ -126,14 +126,28 @@ class OpenedEvents:
 
     def _batches(self) -> Iterator[tuple[int, Array]]:
         """All records, many at a time, with the position of the first."""
-        ends = [*self._first[1:].tolist(), self._records]
         views: list[Array] = []
-        position = 0
-        for run, first, end in zip(self._runs.tolist(), self._first.tolist(), ends, strict=True):
-            views.append(np.frombuffer(self._buffer, MEMORY, end - first, int(self._written["data"][run])))
-            if end - position >= _AT_ONCE or end == self._records:
-                yield position, np.concatenate(views)
-                views, position = [], end
+        position = done = 0
+        for start, count in self._spans:
+            for taken in range(0, count, _AT_ONCE):
+                some = min(_AT_ONCE, count - taken)
+                views.append(np.frombuffer(self._buffer, MEMORY, some, start + taken * MEMORY.itemsize))
+                done += some
+                if done - position >= _AT_ONCE:
+                    yield position, np.concatenate(views) if len(views) > 1 else views[0]
+                    views, position = [], done
+        if views:
+            yield position, np.concatenate(views) if len(views) > 1 else views[0]
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int]]:
+        """Where records lie in the file, and how many: runs that follow each other there are one span."""
+        starts = self._written["data"][self._runs].astype(np.int64)
+        counts = np.diff(self._first, append=self._records)
+        apart = np.ones(len(starts), np.bool_)  # not right behind the one before
+        apart[1:] = starts[1:] != starts[:-1] + counts[:-1] * MEMORY.itemsize
+        begins = np.flatnonzero(apart)
+        return list(zip(starts[begins].tolist(), np.add.reduceat(counts, begins).tolist(), strict=True))
 
     def _offsets(self, positions: Array) -> tuple[Array, Array]:
         """The run of each record, and where the record is in the file."""
