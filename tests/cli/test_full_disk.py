@@ -50,16 +50,16 @@ def run_with_small(world: World, size: str, *arguments: str, fill: str = "0") ->
 def test_no_room_for_the_trace(world: World) -> None:
     ended = run_with_small(world, "64k", "test", "--dir", "data", "--output", "small", "--", "sh", "-c", SAFE)
     assert ended.err.splitlines()[-1] == (
-        "powercut: the tracer failed: powercut-ptrace: cannot write HERE/small/runs/0001/trace: No space left on device"
-        ". Is there enough space for the trace? [recording-failed]"
+        "powercut: there was no space left for the trace; the program was ended. What was recorded so far is in "
+        "HERE/small/runs/0001/trace: powercut explore tests it. Or give the trace another place. [trace-full]"
     )
     assert ended.code == 3
 
 
 def test_no_room_for_a_recorded_trace(world: World) -> None:
     ended = run_with_small(world, "64k", "record", "-o", "small/t", "--dir", "data", "--", "sh", "-c", SAFE)
-    assert ended.code == 3
-    assert ended.left == []
+    assert (ended.code, ended.left) == (3, ["small/t"])
+    assert "HERE/small/t: powercut explore" in ended.err
 
 
 def test_no_room_for_the_copy_of_a_trace(world: World) -> None:

@@ -31,6 +31,7 @@ def command(workload: tuple[str, ...], trace_file: str, force: bool, **options: 
     settings, cwd = settings_from(options)
     path = cwd / trace_file
     _check_target(path, force)
+    from powercut.record.recorder import trace_full
     from powercut.report.terminal import Terminal
     from powercut.run.session import Session
 
@@ -39,6 +40,11 @@ def command(workload: tuple[str, ...], trace_file: str, force: bool, **options: 
         with Terminal() as terminal:
             trace = Session(settings, cwd, terminal.tell).record(workload, unfinished)
         unfinished.rename(path)  # an older trace is replaced by a whole one, or stays
+    except EnvironmentFailure as error:
+        if error.slug != "trace-full" or path.exists():
+            raise
+        unfinished.rename(path)
+        raise trace_full(path) from error
     finally:
         for ending in ("", ".out", ".err"):
             unfinished.with_name(unfinished.name + ending).unlink(missing_ok=True)

@@ -8,6 +8,7 @@ substituted, and that is said.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import shutil
 import signal
@@ -33,6 +34,13 @@ MAPPED, TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 124, 125, 126, 1
 _PR_SET_PTRACER, _PTRACER_ANY = 0x59616D61, ctypes.c_ulong(-1)
 _TAIL, _TAIL_LINES = 2000, 20  # bytes and lines of the program's last words
 _PATIENCE = 5.0  # seconds in which the tracer must have ended the program
+
+
+def trace_full(trace: Path) -> EnvironmentFailure:
+    """The trace outgrew its disk: the program was ended, and the trace holds what came before."""
+    what = "there was no space left for the trace; the program was ended."
+    hint = f"What was recorded so far is in {trace}: powercut explore tests it. Or give the trace another place."
+    return EnvironmentFailure("trace-full", what, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +206,9 @@ def _run_tracer(argv: list[str], cwd: Path, variables: Mapping[str, str] | None 
         raise
     if process.returncode == TRACER_FAILED or process.returncode < 0:
         text = errors.decode("utf-8", "replace").strip() or f"it ended with status {process.returncode}"
-        hint = "Is there enough space for the trace?" if "No space" in text else "powercut doctor tells more."
-        raise EnvironmentFailure("recording-failed", f"the tracer failed: {text}.", hint)
+        if "cannot write" in text and os.strerror(errno.ENOSPC) in text:
+            raise trace_full(Path(argv[argv.index("--output") + 1]))
+        raise EnvironmentFailure("recording-failed", f"the tracer failed: {text}.", "powercut doctor tells more.")
     if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt
     return process.returncode
