@@ -11,6 +11,7 @@ STRATEGY_NAMES = (
     "one-missing",
     "one-early",
     "torn",
+    "representatives",
     "pairs",
     "exhaustive",
     "samples",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from powercut.states.behaviors.find import representatives
 from powercut.states.failure_points import failure_points
 from powercut.states.lattice import Lattice
 from powercut.states.names import STRATEGY_NAMES
@@ -117,6 +118,7 @@ STRATEGIES: dict[str, Strategy] = {
     "one-missing": one_missing,
     "one-early": one_early,
     "torn": torn,
+    "representatives": representatives,
     "pairs": pairs,
     "exhaustive": exhaustive,
     "samples": samples,

@@ -1,0 +1,88 @@
+"""`powercut graph`: a picture of what had to persist before what, and of what survived."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from powercut.commands.options import saved_runs
+
+if TYPE_CHECKING:
+    from powercut.states.timeline import Timeline
+
+
+@click.command("graph")
+@click.argument("what", metavar="FINDING | TRACE")
+@click.option("-o", "--svg", metavar="FILE", type=click.Path(dir_okay=False), help="Write the picture to this file.")
+@click.option("--behavior", type=click.IntRange(min=1), metavar="N", help="Of a trace: draw behavior N of the list.")
+@click.option("--fs", metavar="NAME", help="Of a trace: the file-system model (default ext4-ordered).")
+@click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default).")
+@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
+def command(
+    what: str, svg: str | None, behavior: int | None, fs: str | None, memory: str | None, output: str | None
+) -> int:
+    """Draw which updates had to persist before which, as an SVG.
+
+    Of a finding: the behavior in which it happened, what survived in green and what was lost in red. Of a trace: the
+    behaviors that stand for all others are listed, and one of them is drawn.
+
+    \b
+    powercut graph 3f9a -o finding.svg
+    powercut graph run.trace                          the list
+    powercut graph run.trace --behavior 3 -o third.svg
+    """
+    from powercut.run.store import write_durably
+
+    if Path(what).is_file():
+        picture = _of_trace(_timeline(what, fs, memory), behavior, svg is not None)
+    elif svg is None:
+        raise click.UsageError("Name a file for the picture with -o.")
+    else:
+        picture = _of_finding(what, saved_runs(output))
+    if svg is not None:
+        write_durably(Path(svg), picture.encode())
+        click.echo(f"written to {svg}")
+    return 0
+
+
+def _timeline(path: str, fs: str | None, memory: str | None) -> Timeline:
+    from dataclasses import replace
+
+    from powercut.model.filesystem import DEFAULT, file_systems
+    from powercut.model.memory import AUTO
+    from powercut.model.memory import memory as memory_row
+    from powercut.states.timeline import Timeline
+    from powercut.trace.reader import Trace
+
+    row = replace(file_systems(fs or DEFAULT)[0], memory=memory_row(memory or AUTO.name))
+    return Timeline(Trace.open(path), row)
+
+
+def _of_trace(timeline: Timeline, number: int | None, draws: bool) -> str:
+    """List the behaviors, or draw one."""
+    from powercut.report.graph import draw_graph, list_behaviors
+    from powercut.states.behaviors.find import representatives_of
+
+    found = representatives_of(timeline)
+    if not draws:
+        for line in list_behaviors(found):
+            click.echo(line)
+        return ""
+    if not found.groups or (number or 1) > len(found.groups):
+        raise click.UsageError(f"There are {len(found.groups)} behaviors.")
+    some = found.groups[(number or 1) - 1]
+    updates = [update for unit in some.representative.updates(found.operations) for update in unit]
+    return draw_graph(timeline, updates, f"behavior {number or 1}, {some.representative.what}")
+
+
+def _of_finding(name: str, output: Path) -> str:
+    from powercut.report.graph import draw_graph
+    from powercut.run.replay import rebuild
+    from powercut.run.store import find_finding
+    from powercut.states.behaviors.around import behavior_around
+
+    folder, _, finding = find_finding(output, name)
+    timeline, state = rebuild(folder, finding)
+    return draw_graph(timeline, behavior_around(timeline, state), f"{finding.id}: {finding.message}", state)

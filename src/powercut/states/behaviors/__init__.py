@@ -1,0 +1,1 @@
+"""Representative testing (Pathfinder): behaviors, which of them stands for which, and the states worth testing."""

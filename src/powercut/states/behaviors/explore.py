@@ -1,0 +1,122 @@
+"""The states of one behavior (Pathfinder, section 3.5): everything before it persisted, and of itself any closed set.
+
+Before: the operations of a behavior. After: for each closed set of its updates (with each all that comes before it) the
+state in which that set survived, and nothing of the behavior besides. What others did meanwhile survived as far as it
+was issued before the last survivor and does not need what was lost. The crash comes as late as the model allows, so
+that the program owes most: right before a lost update would be guaranteed.
+
+A behavior with too many such sets falls back, in this order, and says so:
+
+  1. all closed sets of updates;
+  2. operations survive whole or not at all: all closed sets of operations;
+  3. a few operations at a time, all before them persisted, with half of them the same as the time before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from itertools import islice
+
+from powercut.states.behaviors.order import order_of
+from powercut.states.state import NEVER, State
+from powercut.states.timeline import Timeline
+
+MOST_SETS = 1024  # closed sets of one behavior that are tried
+WINDOW = 8  # operations at a time: at most 256 closed sets
+TAIL = 256  # updates issued after the last survivor that a state may lose besides
+MOST_UPDATES = 512  # beyond, the order among all updates of a behavior costs too much
+
+
+class Detail(StrEnum):
+    """How closely a behavior is explored."""
+
+    UPDATES = "updates"
+    OPERATIONS = "whole operations"
+    WINDOWS = "a few operations at a time"
+
+
+def detail_of(timeline: Timeline, units: Sequence[Sequence[int]]) -> Detail:
+    """How closely a behavior can be explored; `units` are the updates of each of its operations."""
+    single = [[update] for unit in units for update in unit]
+    if len(single) <= MOST_UPDATES and _has_few_sets(timeline, single):
+        return Detail.UPDATES
+    return Detail.OPERATIONS if _has_few_sets(timeline, units) else Detail.WINDOWS
+
+
+def explore(timeline: Timeline, units: Sequence[Sequence[int]], detail: Detail) -> Iterator[State]:
+    """The states of a behavior."""
+    if detail is Detail.UPDATES:
+        yield from _states(timeline, [[update] for unit in units for update in unit])
+    elif detail is Detail.OPERATIONS:
+        yield from _states(timeline, units)
+    else:
+        for begin in range(0, max(1, len(units) - WINDOW // 2), WINDOW // 2):
+            yield from _states(timeline, units[begin : begin + WINDOW])
+
+
+def _has_few_sets(timeline: Timeline, units: Sequence[Sequence[int]]) -> bool:
+    sets = closed_sets(_order(timeline, units))
+    return next(islice(sets, MOST_SETS, None), None) is None
+
+
+def _states(timeline: Timeline, units: Sequence[Sequence[int]]) -> Iterator[State]:
+    """The states of all closed sets of some units."""
+    for mask in closed_sets(_order(timeline, units)):
+        state = state_of(timeline, units, mask)
+        if state is not None:
+            yield state
+
+
+def closed_sets(before: Sequence[int]) -> Iterator[int]:
+    """Every closed set of some items as a mask, the empty one first; what comes before an item has a smaller number."""
+    after = [0] * len(before)
+    for index, mask in enumerate(before):
+        for earlier in range(index):
+            after[earlier] |= (mask >> earlier & 1) << index
+    waiting = [(0, (1 << len(before)) - 1)]  # chosen, undecided
+    while waiting:
+        chosen, open_ = waiting.pop()
+        if not open_:
+            yield chosen
+            continue
+        lowest = open_ & -open_
+        waiting.append((chosen | lowest, open_ ^ lowest))
+        waiting.append((chosen, (open_ ^ lowest) & ~after[lowest.bit_length() - 1]))
+
+
+def _order(timeline: Timeline, units: Sequence[Sequence[int]]) -> list[int]:
+    """For each unit a mask of those that come before it: of which any update comes before any of its own."""
+    if sum(map(len, units)) > MOST_UPDATES:
+        units = [[*unit[:2], *unit[2:][-2:]] for unit in units]
+    updates = sorted((update, number) for number, unit in enumerate(units) for update in unit)
+    masks = order_of(timeline, [update for update, _ in updates])
+    before = [0] * len(units)
+    for (_, number), mask in zip(updates, masks, strict=True):
+        while mask:
+            lowest = mask & -mask
+            before[number] |= 1 << updates[lowest.bit_length() - 1][1]
+            mask ^= lowest
+    return [mask & ~(1 << number) for number, mask in enumerate(before)]
+
+
+def state_of(timeline: Timeline, units: Sequence[Sequence[int]], kept: int) -> State | None:
+    """The latest state in which just the kept ones of some units survived; None if one of the others had to, too."""
+    end = units[0][0]  # behind the last survivor
+    lost: list[int] = []
+    for number, unit in enumerate(units):
+        if kept >> number & 1:
+            end = unit[-1] + 1
+    for number, unit in enumerate(units):
+        if not kept >> number & 1:
+            lost.extend(update for update in unit if update < end)
+    issued, guaranteed = timeline.updates.event, timeline.guaranteed
+    earliest = 2 * issued[end - 1] if end else 0
+    behind = end + TAIL
+    latest = max(earliest, 2 * issued[behind] - 1 if behind < len(issued) else timeline.end)
+    tail = guaranteed[end : timeline.issued(latest)]
+    soonest = min(int(tail.min(initial=NEVER)), int(guaranteed[lost].min(initial=NEVER)))
+    point = min(latest, soonest - 1)
+    if point < earliest:
+        return None
+    return timeline.without([*lost, *range(end, timeline.issued(point))], point)

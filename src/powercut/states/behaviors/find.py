@@ -1,0 +1,178 @@
+"""Representative testing of a whole timeline: its behaviors, their groups, and the states of the representatives.
+
+Before: a timeline. After: groups of behaviors (`representatives_of`), and a strategy that explores one behavior of each
+group, the smallest first. What was cut on the way is kept with them, for the report.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+import numpy as np
+
+from powercut.states.behaviors.explore import WINDOW, Detail, detail_of, explore
+from powercut.states.behaviors.functions import HIGHEST, function_runs, too_high
+from powercut.states.behaviors.graph import Behavior, graph_of
+from powercut.states.behaviors.groups import Group, group
+from powercut.states.behaviors.instances import instance_runs
+from powercut.states.behaviors.known_types import KnownTypes, known_types
+from powercut.states.behaviors.operations import Operations, Role, operations_of
+from powercut.states.behaviors.parts import Parts, parts_of
+from powercut.states.behaviors.runs import MOST, Runs
+from powercut.states.behaviors.shapes import shapes_of
+from powercut.states.state import State
+from powercut.states.timeline import Timeline
+
+MOST_SHAPES = 20_000  # different behaviors that are compared with each other
+_KEPT = "_representatives"
+
+
+@dataclass(slots=True)
+class Representatives:
+    """The behaviors of a timeline.
+
+    Attributes:
+        groups: each with its representative, the smallest first.
+        behaviors: how many there are, with those that are alike.
+        shapes: how many different ones were looked at.
+        heuristics: by what operations were taken to belong together.
+        cut_runs: how many were longer than `MOST` operations and are there in parts.
+        left_out: how many different ones were not looked at, because there are more than `MOST_SHAPES`.
+        too_high: how many functions were not looked at, because they are more than `HIGHEST` levels above others.
+        explored: how closely each group was explored so far, and in how many states.
+    """
+
+    operations: Operations
+    parts: Parts
+    groups: list[Group] = field(default_factory=list)
+    behaviors: int = 0
+    shapes: int = 0
+    heuristics: list[str] = field(default_factory=list)
+    cut_runs: int = 0
+    left_out: int = 0
+    too_high: int = 0
+    explored: list[tuple[Detail, int]] = field(default_factory=list)
+
+    def counts(self) -> dict[str, int]:
+        """What was found and what was cut, for the report."""
+        details = Counter(detail for detail, _ in self.explored)
+        return {
+            "behaviors": self.behaviors,
+            "shapes": self.shapes,
+            "groups": len(self.groups),
+            "explored": len(self.explored),
+            "states": sum(states for _, states in self.explored),
+            "in_parts": self.cut_runs,
+            "with_whole_operations": details[Detail.OPERATIONS],
+            "a_few_operations_at_a_time": details[Detail.WINDOWS],
+            "left_out": self.left_out,
+            "functions_left_out": self.too_high,
+        }
+
+    def notes(self) -> list[str]:
+        """What the user should know: by what behaviors were told, and what was cut."""
+        counts = self.counts()
+        cuts = {
+            "in_parts": f"were longer than {MOST} operations and explored in parts",
+            "with_whole_operations": "had too many states and were explored with operations that survive whole or not",
+            "a_few_operations_at_a_time": f"had too many states for that, too: {WINDOW} operations at a time",
+            "left_out": f"were left out: only {MOST_SHAPES} different ones are compared",
+        }
+        said = [f"{counts[cut]} behaviors {words}" for cut, words in cuts.items() if counts[cut]]
+        if self.too_high:
+            said.append(f"{self.too_high} functions more than {HIGHEST} levels above others were left out")
+        if 0 < counts["explored"] < counts["groups"]:
+            said.append(f"{counts['groups'] - counts['explored']} of {counts['groups']} groups were not reached")
+        told = [f"behaviors were told by {' and '.join(self.heuristics)}"] if self.heuristics else []
+        return [*told, *said]
+
+
+def representatives_of(timeline: Timeline) -> Representatives:
+    """The behaviors of a timeline and their groups; found once, and kept with it."""
+    found = already_found(timeline)
+    if found is None:
+        found = vars(timeline)[_KEPT] = _find(timeline)
+    return found
+
+
+def already_found(timeline: Timeline) -> Representatives | None:
+    """The same if somebody asked for it before: for reports, which should not start looking."""
+    found: Representatives | None = vars(timeline).get(_KEPT)
+    return found
+
+
+def representatives(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """One behavior of each group survived in part: every closed set of its updates."""
+    found = representatives_of(timeline)
+    seen: set[tuple[int, int]] = set()
+    found.explored.clear()
+    for some in found.groups:
+        units = some.representative.updates(found.operations)
+        detail = detail_of(timeline, units)
+        found.explored.append((detail, 0))
+        for state in explore(timeline, units, detail):
+            identity = timeline.identity(state)
+            if identity not in seen:
+                seen.add(identity)
+                found.explored[-1] = (detail, found.explored[-1][1] + 1)
+                yield state
+
+
+def _find(timeline: Timeline) -> Representatives:
+    operations = operations_of(timeline)
+    types = known_types(operations)
+    found = Representatives(operations, parts_of(operations), heuristics=_heuristics(operations, types))
+    different: dict[int, Behavior] = {}
+    stored = instance_runs(operations, types.places)
+    for runs in chain([] if stored is None else [stored], function_runs(operations)):
+        found.cut_runs += runs.cut
+        for shape, behavior in _different(found, runs):
+            known = different.get(shape)
+            different[shape] = behavior if known is None else replace(known, alike=known.alike + behavior.alike)
+    smallest = sorted(different.values(), key=lambda behavior: (len(behavior.operations), behavior.operations))
+    found.left_out += len(smallest[MOST_SHAPES:])
+    found.shapes = len(smallest[:MOST_SHAPES])
+    graphs = [(behavior, graph_of(operations, found.parts, behavior)) for behavior in smallest[:MOST_SHAPES]]
+    groups = group(graphs, lambda behavior: detail_of(timeline, behavior.updates(operations)) is Detail.UPDATES)
+    found.too_high = too_high(operations)
+    sizes = operations.end - operations.first
+    members = [some.representative.operations for some in groups]
+    by_size = sorted(range(len(groups)), key=lambda index: (int(sizes[list(members[index])].sum()), members[index]))
+    found.groups = [groups[index] for index in by_size]
+    return found
+
+
+def _different(found: Representatives, runs: Runs) -> Iterator[tuple[int, Behavior]]:
+    """Each shape that runs have, with the one in the middle of those that have it; of very many, the smallest."""
+    shapes = shapes_of(found.operations, found.parts, runs)
+    order = np.argsort(shapes, kind="stable")
+    order = order[shapes[order] != 0]
+    begin = np.flatnonzero(np.diff(shapes[order], prepend=np.uint64(0)))
+    counts = np.diff(np.append(begin, len(order)))
+    middle = order[begin + counts // 2]
+    found.behaviors += len(order)
+    kept = np.argsort((runs.end - runs.first)[middle], kind="stable")[:MOST_SHAPES]
+    found.left_out += len(middle) - len(kept)
+    for index, count in zip(middle[kept].tolist(), counts[kept].tolist(), strict=True):
+        inside = slice(int(runs.first[index]), int(runs.end[index]))
+        operations, places = tuple(runs.order[inside].tolist()), tuple(runs.place[inside].tolist())
+        yield int(shapes[index]), Behavior(runs.what, operations, places, count)
+
+
+def _heuristics(operations: Operations, types: KnownTypes) -> list[str]:
+    """By what operations are taken to belong together."""
+    found = []
+    changes = operations.stack[operations.role == Role.CHANGE]
+    if changes.any():
+        found.append("the functions that made them")
+    if not changes.all():
+        found.append("their kinds and the names of files (no call stacks were recorded)")
+    if types.places:
+        found.append(f"the types of what is stored to (from debug information, for {len(types.places)} places)")
+    if types.asked > len(types.places):
+        found.append(f"the addresses of stores (for {types.asked - len(types.places)} places)")
+    return found
