@@ -21,7 +21,7 @@ from pathlib import Path
 
 from kit import Broken, Row
 
-BENCHMARKS = ("rate_command", "rate_callable", "tracing", "memory_tracing", "large_trace", "failure_points")
+BENCHMARKS = ("rate_command", "rate_callable", "tracing", "memory_tracing", "large_trace", "lint", "failure_points")
 HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")
 
 

@@ -44,12 +44,11 @@ def write_trace(path: Path, count: int, seed: int = 0) -> None:
     events = np.concatenate([_snapshot(table), _body(table, count, rng)])
     entries, blobs = table.layout()
     pool = rng.integers(0, 256, POOL, dtype=np.uint8).tobytes()
-    sizes = np.array([TRACE_VERSION, HEADER_SIZE, EVENT.itemsize, ENTRY.itemsize], "<u4").tobytes()
     with open(path, "wb") as file:
-        file.write((TRACE_MAGIC + sizes).ljust(HEADER_SIZE, b"\0"))
-        _write_extent(file, ExtentKind.BLOBS, pool + blobs)
-        _write_extent(file, ExtentKind.TABLE, entries.tobytes())
-        _write_extent(file, ExtentKind.EVENTS, events.tobytes())
+        write_head(file)
+        write_extent(file, ExtentKind.BLOBS, pool + blobs)
+        write_extent(file, ExtentKind.TABLE, entries.tobytes())
+        write_extent(file, ExtentKind.EVENTS, events.tobytes())
 
 
 class _Table:
@@ -84,7 +83,14 @@ class _Table:
         return entries, bytes(blobs)
 
 
-def _write_extent(file: Any, kind: ExtentKind, payload: bytes) -> None:
+def write_head(file: Any) -> None:
+    """Start a trace file."""
+    sizes = np.array([TRACE_VERSION, HEADER_SIZE, EVENT.itemsize, ENTRY.itemsize], "<u4").tobytes()
+    file.write((TRACE_MAGIC + sizes).ljust(HEADER_SIZE, b"\0"))
+
+
+def write_extent(file: Any, kind: ExtentKind, payload: bytes) -> None:
+    """Go on with an extent that is wholly used."""
     capacity = -(-len(payload) // 64) * 64
     header = np.array([EXTENT_MAGIC, kind], "<u4").tobytes() + np.array([capacity, len(payload)], "<u8").tobytes()
     file.write(header.ljust(EXTENT_HEADER_SIZE, b"\0"))

@@ -33,6 +33,9 @@ PyObject *engine_mark_sums(PyObject *self, PyObject *args);
 /* chains.c: the last update of each piece of data, and what caches hold back. */
 extern PyTypeObject pc_chains_type;
 
+/* lint_memory.c: patterns of misuse in the memory records of a trace. */
+PyObject *engine_lint_memory(PyObject *self, PyObject *args);
+
 /* Kills and reaps all children of this process; the number reaped, or -1 when some would not die. */
 int pc_reap_children(void);
 

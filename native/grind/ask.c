@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Before pc_hello: the tracer has opened the channel file and named it in the options. After: pc_page is this
- * process's page, and pc_records its room.
+/* Before pc_hello: the tracer has left us the channel file and named it in the options. After: pc_page is
+ * this process's page, and pc_records its room.
  *
  * The descriptor is kept, out of the program's reach: it may lose its rights or its /proc.
  */
@@ -11,11 +11,11 @@
 struct pc_channel_page *pc_page;
 struct pc_memory *pc_records;
 
-static const HChar *channel_name;
+static Int inherited = -1; /* the channel as we got it */
 static Int channel = -1;
 
 Bool pc_ask_option(const HChar *argument) {
-    return VG_STR_CLO(argument, "--channel", channel_name);
+    return VG_INT_CLO(argument, "--channel", inherited);
 }
 
 static Long ask(enum pc_question question, ULong argument) {
@@ -37,16 +37,11 @@ static void __attribute__((noreturn)) give_up(const HChar *what) {
     VG_(exit)(1);
 }
 
-static void open_channel(void) {
-    SysRes file = VG_(open)(channel_name != NULL ? channel_name : "", VKI_O_RDWR, 0);
-    if (sr_isError(file))
-        give_up("the channel to the tracer cannot be opened");
-    channel = VG_(safe_fd)((Int)sr_Res(file));
-}
-
 void pc_hello(void) {
     if (channel < 0)
-        open_channel();
+        channel = inherited < 0 ? -1 : pc_core_keep(inherited, "--channel=");
+    if (channel < 0)
+        give_up("there is no channel to a tracer");
     if (pc_page != NULL)
         VG_(am_munmap_valgrind)((Addr)pc_page, PC_CHANNEL_SIZE); /* of the parent */
     pc_page = NULL;

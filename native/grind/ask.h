@@ -11,7 +11,7 @@
 extern struct pc_channel_page *pc_page;
 extern struct pc_memory *pc_records;
 
-/* Takes --channel=FILE; False: another option. */
+/* Takes --channel=N; False: another option. */
 Bool pc_ask_option(const HChar *argument);
 
 /* Introduces a new process image, or a forked child. Ends the process if there is no tracer. */

@@ -6,9 +6,9 @@
  * writer of the trace; the tool puts memory records into memory that both share, from where ptrace takes them
  * when its turn comes: also those of a process that was killed.
  *
- * Before: the tool was started with --channel=/proc/TRACER/fd/C (a file in memory, opened by the tracer, so
- * that it is reachable from any mount namespace). The tool asks with a call that means nothing to the kernel,
- * prctl(PC_ASK, question, argument): the filter stops it, ptrace answers with its return value.
+ * Before: the tool was started with --channel=N, the descriptor of a file in memory: it is inherited, so that
+ * neither other mounts nor lost rights come in between. The tool asks with a call that means nothing to the
+ * kernel, prctl(PC_ASK, question, argument): the filter stops it, ptrace answers with its return value.
  *
  * After each system call of the program that ptrace records, all memory records committed before it stand
  * before it in the trace: ptrace closes the run (a PC_MEMORY event) at the stop. So stores and calls are in
@@ -27,12 +27,11 @@
 
 #include <stdint.h>
 
-#define PC_ASK          0x50435554        /* "PCUT": no option of prctl(2) */
-#define PC_CHANNEL_PAGE 65536             /* bytes of struct pc_channel_page, and what is left behind it */
-#define PC_CHANNEL_ROOM ((10 << 10) * 24) /* bytes: a whole number of records, and small enough for a cache  \
-                                           */
-#define PC_CHANNEL_SIZE  (PC_CHANNEL_PAGE + (256 << 10)) /* bytes of both: whole pages */
-#define PC_CHANNEL_SLOTS 500                             /* threads Valgrind can run at once (VG_N_THREADS) */
+#define PC_ASK           0x50435554 /* "PCUT": no option of prctl(2) */
+#define PC_CHANNEL_PAGE  65536      /* bytes kept for struct pc_channel_page */
+#define PC_CHANNEL_ROOM  3932160    /* bytes: 163840 records; to empty it stops the program */
+#define PC_CHANNEL_SIZE  (PC_CHANNEL_PAGE + PC_CHANNEL_ROOM)
+#define PC_CHANNEL_SLOTS 500  /* threads Valgrind can run at once (VG_N_THREADS) */
 #define PC_CHANNEL_WORDS 1600 /* more than most stacks are made of, and as many as fit */
 
 enum pc_question {

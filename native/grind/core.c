@@ -61,19 +61,31 @@ Bool __wrap_vgPlain_should_we_trace_this_child(const HChar *program, const HChar
     return True;
 }
 
-static const HChar *messages;
+#define KEEP_OVER_EXEC 0
+
+Int pc_core_keep(Int descriptor, const HChar *option) {
+    HChar number[16];
+    Int moved = VG_(safe_fd)(descriptor);
+    if (moved < 0)
+        return -1;
+    VG_(fcntl)(moved, VKI_F_SETFD, KEEP_OVER_EXEC);
+    VG_(snprintf)(number, sizeof(number), "%d", moved);
+    pc_option_set(option, number);
+    return moved;
+}
+
+static Int messages = -1;
 
 Bool pc_core_option(const HChar *argument) {
-    return VG_STR_CLO(argument, "--messages", messages);
+    return VG_INT_CLO(argument, "--messages", messages);
 }
 
 /* Valgrind's own --log-file leaves a second descriptor of the file open in the program. */
 void pc_core_redirect_messages(void) {
-    SysRes file = VG_(open)(messages != NULL ? messages : "", VKI_O_WRONLY | VKI_O_APPEND, 0);
-    if (sr_isError(file))
+    Int before = VG_(log_output_sink).fd, kept = messages < 0 ? -1 : pc_core_keep(messages, "--messages=");
+    if (kept < 0)
         return;
-    Int before = VG_(log_output_sink).fd;
-    VG_(log_output_sink).fd = VG_(safe_fd)((Int)sr_Res(file));
+    VG_(log_output_sink).fd = kept;
     if (before > 2)
         VG_(close)(before); /* it would keep the program's standard error open */
 }

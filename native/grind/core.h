@@ -27,6 +27,7 @@
 extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd, Off64T offset);
 /* Moves a descriptor out of the program's reach and makes it close on exec. */
 extern Int VG_(safe_fd)(Int oldfd);
+extern Int VG_(fcntl)(Int fd, Int command, Addr argument);
 extern void *VG_(get_ThreadState)(ThreadId tid);
 extern HChar **VG_(client_envp);
 extern UWord *VG_(client_auxv);
@@ -38,7 +39,11 @@ extern struct {
     Bool is_socket;
 } VG_(log_output_sink);
 
-/* Takes --messages=FILE, the file for what Valgrind itself says; False: another option. */
+/* Moves an inherited descriptor out of the program's reach, to be inherited by what the program executes. The
+ * option is what tells its number. */
+Int pc_core_keep(Int descriptor, const HChar *option);
+
+/* Takes --messages=N, the descriptor for what Valgrind itself says; False: another option. */
 Bool pc_core_option(const HChar *argument);
 /* From now on, Valgrind's messages go there. */
 void pc_core_redirect_messages(void);

@@ -15,8 +15,6 @@
 #include "threads.h"
 #include "unknown.h"
 
-#define CHECKS 16
-
 /* Where the pass is. */
 struct pass {
     const IRSB *in;
@@ -25,49 +23,10 @@ struct pass {
     UInt length;
     struct pc_instruction instruction;
     Bool parted; /* it has several stores */
-    struct {
-        IRTemp base;
-        IRExpr *mapped;
-    } checks[CHECKS]; /* that the block has made: whether a range may be near a base address */
-    UInt check_count;
 };
 
-static const IRExpr *definition(const struct pass *p, const IRExpr *expression);
-
-/* The address without what is added to it, as far as the filter allows. */
-static IRExpr *base_of(const struct pass *p, IRExpr *address) {
-    Long sum = 0;
-    for (;;) {
-        const IRExpr *found = definition(p, address);
-        if (found == NULL || found->tag != Iex_Binop || found->Iex.Binop.op != Iop_Add64 ||
-            found->Iex.Binop.arg1->tag != Iex_RdTmp || found->Iex.Binop.arg2->tag != Iex_Const)
-            return address;
-        sum += (Long)found->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
-        if (sum > PC_FILTER_REACH || sum < -PC_FILTER_REACH)
-            return address;
-        address = found->Iex.Binop.arg1;
-    }
-}
-
-static IRExpr *check(struct pass *p, IRExpr *address);
-
-/* Whether a range may be at the address. What was found out for another address near it holds, too. */
+/* Whether a range may be at the address. */
 static IRExpr *may_be_mapped(struct pass *p, IRExpr *address) {
-    IRExpr *base = base_of(p, address);
-    if (base->tag != Iex_RdTmp)
-        return check(p, base);
-    for (UInt i = 0; i < p->check_count; i++)
-        if (p->checks[i].base == base->Iex.RdTmp.tmp)
-            return p->checks[i].mapped;
-    IRExpr *mapped = check(p, base);
-    if (p->check_count < CHECKS) {
-        p->checks[p->check_count].base = base->Iex.RdTmp.tmp;
-        p->checks[p->check_count++].mapped = mapped;
-    }
-    return mapped;
-}
-
-static IRExpr *check(struct pass *p, IRExpr *address) {
     IRExpr *region = binary(p->out, Iop_Shr64, address, IRExpr_Const(IRConst_U8(PC_FILTER_SHIFT)));
     IRExpr *index = binary(p->out, Iop_And64, region, word(PC_FILTER_MASK));
     IRExpr *at = binary(p->out, Iop_Add64, index, address_of(pc_filter));
@@ -310,5 +269,7 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
         end_with_flush(&p);
     else if (in->jumpkind == Ijk_NoDecode && !p.instruction.undefined)
         pc_instrument_unknown(p.out, p.pc);
+    else if (in->jumpkind == Ijk_ClientReq)
+        p.out->jumpkind = Ijk_Boring; /* nobody here: libraries would do other things than usual */
     return p.out;
 }

@@ -19,8 +19,8 @@ static Bool on_option(const HChar *argument) {
 }
 
 static void usage(void) {
-    VG_(printf)("    --channel=FILE --messages=FILE   given by powercut-ptrace\n"
-                "    --stacks=no|yes                  record call stacks [yes]\n");
+    VG_(printf)("    --channel=N --messages=N   given by powercut-ptrace\n"
+                "    --stacks=no|yes            record call stacks [yes]\n");
 }
 
 static void debug_usage(void) {

@@ -37,7 +37,7 @@ static const HChar **place_of(const HChar *option) {
     return VG_(indexXA)(arguments, VG_(addToXA)(arguments, &empty));
 }
 
-static void set(const HChar *option, const HChar *value) {
+void pc_option_set(const HChar *option, const HChar *value) {
     SizeT length = VG_(strlen)(option) + VG_(strlen)(value) + 1;
     HChar *text = VG_(malloc)("powercut.program", length);
     VG_(snprintf)(text, (Int)length, "%s%s", option, value);
@@ -57,8 +57,8 @@ void pc_program_hand_over(const HChar *program, const HChar *argument) {
         SSizeT length = VG_(readlink)(link, path, sizeof(path) - 1);
         path[length < 0 ? 0 : length] = '\0';
     }
-    set(FILE_OPTION, path);
-    set(NAME_OPTION, argument != NULL ? argument : "");
+    pc_option_set(FILE_OPTION, path);
+    pc_option_set(NAME_OPTION, argument != NULL ? argument : "");
 }
 
 void pc_program_find(HChar **envp) {

@@ -15,6 +15,9 @@ void pc_program_hand_over(const HChar *program, const HChar *name);
 /* In that image, first thing: gives Valgrind the program's real path. `envp` is as the kernel gave it. */
 void pc_program_find(HChar **envp);
 
+/* Sets one of Valgrind's options ("--option=") for the programs that the program executes. */
+void pc_option_set(const HChar *option, const HChar *value);
+
 /* Before the program starts: it gets the name it was called by. */
 void pc_program_rename(void);
 

@@ -27,7 +27,6 @@ extern UInt pc_range_count;
  * A byte that is not 0 means that a range may be there or start a little above. */
 #define PC_FILTER_SHIFT 21
 #define PC_FILTER_MASK  0xffff
-#define PC_FILTER_REACH (1 << 20) /* bytes around an address for which its answer holds */
 extern UChar pc_filter[PC_FILTER_MASK + 1];
 
 /* The range that holds `address`, or the next one above; NULL: none. */

@@ -33,10 +33,10 @@ static ULong load(Addr address, UInt size) {
  * others are its rest. */
 static void put_part(const struct pc_range *range, UInt kind, Addr address, Addr stop, UInt stack) {
     while (address < stop) {
-        UInt count = 0, words = (UInt)((stop - (address & ~(Addr)(WORD - 1)) + WORD - 1) / WORD);
-        UInt most = words < PC_MOST_AT_ONCE ? words : PC_MOST_AT_ONCE;
-        struct pc_memory *record = pc_begin(range->file, most);
-        for (; count < most; count++, record++) {
+        UInt words = (UInt)((stop - (address & ~(Addr)(WORD - 1)) + WORD - 1) / WORD);
+        UInt count = words < PC_MOST_AT_ONCE ? words : PC_MOST_AT_ONCE;
+        struct pc_memory *record = pc_begin(range->file, count);
+        for (UInt i = 0; i < count; i++, record++) {
             Addr word_end = (address | (WORD - 1)) + 1;
             UInt size = (UInt)((word_end < stop ? word_end : stop) - address);
             record->value = load(address, size);

@@ -15,22 +15,30 @@
 #include "threads.h"
 
 #define BUCKETS 4096u
-#define PAGES   4096u   /* distinct pages of words before all is forgotten */
-#define LIMIT   100000u /* stacks before all is forgotten: each is some hundred bytes */
+#define PAGES   4096u       /* distinct pages of words before all is forgotten */
+#define LIMIT   (64u << 20) /* bytes of memory before all is forgotten */
+
+/* The words of a stack. Events of one function and its neighbours have them in common. */
+struct words {
+    struct words *next;
+    UInt count;
+    struct pc_channel_word list[];
+};
 
 struct stack {
     struct stack *next;
     Addr pc, sp;
     Addr fp; /* what rbp must be, if uses_fp */
-    Bool uses_fp;
+    const struct words *words;
     UInt id;
-    UInt count;
-    struct pc_channel_word words[];
+    Bool uses_fp;
 };
 
-static struct stack *buckets[BUCKETS];
+static struct stack *stacks[BUCKETS];
+static struct words *all_words[BUCKETS];
 static Addr pages[PAGES];
-static UInt page_count, stack_count;
+static UInt page_count;
+static SizeT memory; /* in use */
 static Bool wanted = True;
 
 Bool pc_stacks_option(const HChar *argument) {
@@ -38,25 +46,28 @@ Bool pc_stacks_option(const HChar *argument) {
 }
 
 static struct stack **bucket_of(Addr pc, Addr sp) {
-    return &buckets[((pc ^ sp << 7) * 0x9e3779b97f4a7c15ull) >> 52 & (BUCKETS - 1)];
+    return &stacks[((pc ^ sp << 7) * 0x9e3779b97f4a7c15ull) >> 52 & (BUCKETS - 1)];
 }
 
-static Bool holds(const struct stack *stack) {
-    for (const struct pc_channel_word *word = stack->words, *end = word + stack->count; word < end; word++)
+static Bool hold(const struct words *words) {
+    for (const struct pc_channel_word *word = words->list, *end = word + words->count; word < end; word++)
         if (*(const ULong *)word->address != word->value)
             return False;
     return True;
 }
 
 static void forget_all(void) {
-    for (UInt i = 0; stack_count > 0 && i < BUCKETS; i++) {
-        while (buckets[i] != NULL) {
-            struct stack *stack = buckets[i];
-            buckets[i] = stack->next;
-            VG_(free)(stack);
-            stack_count--;
+    for (UInt i = 0; memory > 0 && i < BUCKETS; i++) {
+        for (struct stack *next; stacks[i] != NULL; stacks[i] = next) {
+            next = stacks[i]->next;
+            VG_(free)(stacks[i]);
+        }
+        for (struct words *next; all_words[i] != NULL; all_words[i] = next) {
+            next = all_words[i]->next;
+            VG_(free)(all_words[i]);
         }
     }
+    memory = 0;
     page_count = 0;
 }
 
@@ -78,26 +89,42 @@ static Bool remember_pages(const struct pc_channel_word *words, UInt count) {
     return True;
 }
 
+/* These words, as one copy for all who have them. */
+static const struct words *share(const struct pc_channel_word *list, UInt count) {
+    ULong hash = count;
+    SizeT size = count * sizeof(*list);
+    for (UInt i = 0; i < count; i++)
+        hash = (hash ^ list[i].address ^ list[i].value << 20) * 0x9e3779b97f4a7c15ull;
+    struct words **bucket = &all_words[hash >> 52 & (BUCKETS - 1)], *words = *bucket;
+    for (; words != NULL; words = words->next)
+        if (words->count == count && VG_(memcmp)(words->list, list, size) == 0)
+            return words;
+    words = VG_(malloc)("powercut.words", sizeof(*words) + size);
+    *words = (struct words){.next = *bucket, .count = count};
+    VG_(memcpy)(words->list, list, size);
+    memory += sizeof(*words) + size;
+    *bucket = words;
+    return words;
+}
+
 static void remember(struct stack **bucket, Addr pc, Addr sp, UInt id) {
     Int count = pc_page->word_count;
     if (count < 0 || count > PC_CHANNEL_WORDS)
         return;
-    if (stack_count == LIMIT || !remember_pages(pc_page->words, (UInt)count)) {
+    if (memory > LIMIT || !remember_pages(pc_page->words, (UInt)count)) {
         forget_all();
         remember_pages(pc_page->words, (UInt)count);
     }
-    SizeT words = (SizeT)count * sizeof(pc_page->words[0]);
-    struct stack *stack = VG_(malloc)("powercut.stack", sizeof(*stack) + words);
+    struct stack *stack = VG_(malloc)("powercut.stack", sizeof(*stack));
     *stack = (struct stack){.next = *bucket,
                             .pc = pc,
                             .sp = sp,
                             .fp = pc_guest->guest_RBP,
-                            .uses_fp = pc_page->uses_rbp != 0,
+                            .words = share(pc_page->words, (UInt)count),
                             .id = id,
-                            .count = (UInt)count};
-    VG_(memcpy)(stack->words, pc_page->words, words);
+                            .uses_fp = pc_page->uses_rbp != 0};
+    memory += sizeof(*stack);
     *bucket = stack;
-    stack_count++;
 }
 
 UInt pc_stack(Addr pc) {
@@ -107,7 +134,7 @@ UInt pc_stack(Addr pc) {
     struct stack **bucket = bucket_of(pc, sp);
     for (struct stack **at = bucket; *at != NULL; at = &(*at)->next) {
         struct stack *stack = *at;
-        if (stack->pc != pc || stack->sp != sp || (stack->uses_fp && stack->fp != fp) || !holds(stack))
+        if (stack->pc != pc || stack->sp != sp || (stack->uses_fp && stack->fp != fp) || !hold(stack->words))
             continue;
         if (at != bucket) { /* what was there last comes first */
             *at = stack->next;

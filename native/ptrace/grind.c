@@ -5,26 +5,21 @@
 #include "grind.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../grind/channel.h"
 #include "calls.h"
+#include "grind_command.h"
 #include "grind_log.h"
 #include "reads.h"
 #include "stack.h"
-#include "start.h"
 
-enum {
-    SLOTS = 256,  /* of the table of processes */
-    OPTIONS = 16, /* of the tool */
-};
+enum { SLOTS = 256 }; /* of the table of processes */
 
 /* A process whose program is the tool. */
 struct process {
@@ -45,7 +40,6 @@ struct pc_grind {
     uint64_t *free_pages; /* offsets */
     size_t free_count, free_room;
     struct process *processes[SLOTS];
-    char options[OPTIONS][128];
 };
 
 static struct process **find(struct pc_grind *grind, pid_t tgid) {
@@ -55,22 +49,32 @@ static struct process **find(struct pc_grind *grind, pid_t tgid) {
     return at;
 }
 
-static void add(struct pc_grind *grind, pid_t tgid) {
+static struct process *add(struct pc_grind *grind, pid_t tgid) {
     struct process **at = find(grind, tgid);
     if (*at == NULL && (*at = calloc(1, sizeof(**at))) != NULL)
         (*at)->tgid = tgid;
+    return *at;
+}
+
+/* Whether the tool is the image of a process. */
+static bool runs_tool(const struct pc_grind *grind, pid_t tgid) {
+    char link[64];
+    struct stat status;
+    snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
+    return stat(link, &status) == 0 && status.st_ino == grind->identity.st_ino &&
+           status.st_dev == grind->identity.st_dev;
 }
 
 struct pc_grind *pc_grind_open(struct pc_recorder *recorder, const char *tool, char *error, size_t size) {
     struct pc_grind *grind = calloc(1, sizeof(*grind));
-    if (grind == NULL)
+    if (grind == NULL) {
+        snprintf(error, size, "out of memory");
         return NULL;
+    }
     grind->recorder = recorder;
+    grind->log.file = -1;
     grind->tool = tool;
     grind->channel = memfd_create("powercut-channel", MFD_CLOEXEC);
-    /* A process that has made a user namespace (view.h) is closed to all others: then nobody could open what
-     * is named by our descriptors. */
-    (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     bool opened = grind->channel >= 0 && pc_grind_log_open(&grind->log);
     if (opened && stat(tool, &grind->identity) == 0 && access(tool, X_OK) == 0)
         return grind;
@@ -90,32 +94,14 @@ void pc_grind_free(struct pc_grind *grind) {
 }
 
 char **pc_grind_command(struct pc_grind *grind, char **argv) {
-    unsigned count = 0, options = 0;
-    while (argv[count] != NULL)
-        count++;
-    char **command = calloc(count + OPTIONS + 2, sizeof(*command));
-    if (command == NULL)
-        return NULL;
-    /* Files by their descriptors here: they can be reached from any mount namespace. The ticket lock of
-     * Valgrind's scheduler uses futexes; the other one writes to a pipe, and each write would be a stop. */
-    int own = (int)getpid();
-    const char *fixed[] = {
-        "--command-line-only=yes", "--tool=powercut-grind", "-q", "--vgdb=no", "--sigill-diagnostics=no",
-        "--trace-children=yes",    "--fair-sched=try"};
-    for (; options < sizeof(fixed) / sizeof(fixed[0]); options++)
-        snprintf(grind->options[options], sizeof(grind->options[0]), "%s", fixed[options]);
-    snprintf(grind->options[options++], sizeof(grind->options[0]), "--messages=/proc/%d/fd/%d", own,
-             grind->log.file);
-    snprintf(grind->options[options++], sizeof(grind->options[0]), "--channel=/proc/%d/fd/%d", own,
-             grind->channel);
-    snprintf(grind->options[options++], sizeof(grind->options[0]), "--stacks=%s",
-             grind->recorder->stacks != NULL ? "yes" : "no");
-    command[0] = (char *)grind->tool;
-    for (unsigned i = 0; i < options; i++)
-        command[1 + i] = grind->options[i];
-    command[1 + options] = "--";
-    memcpy(command + 2 + options, argv, count * sizeof(*argv));
-    return command;
+    struct pc_grind_options options = {grind->tool, grind->channel, grind->log.file,
+                                       grind->recorder->stacks != NULL};
+    return pc_grind_make_command(&options, argv);
+}
+
+void pc_grind_inherit(const struct pc_grind *grind, int descriptors[2]) {
+    descriptors[0] = grind->channel;
+    descriptors[1] = grind->log.file;
 }
 
 /* The thread that the records before [at] end with; the first record of a run says it, unless the run before
@@ -127,30 +113,35 @@ static uint32_t thread_of(const struct pc_memory *records, uint64_t at) {
     return 0;
 }
 
+/* How many bytes of the room hold records. */
+static uint64_t used_of(struct pc_grind *grind, const struct process *process) {
+    uint64_t used = __atomic_load_n(&process->page->used, __ATOMIC_ACQUIRE);
+    if (used <= PC_CHANNEL_ROOM && used % sizeof(struct pc_memory) == 0 && used >= process->closed)
+        return used;
+    pc_note(grind->recorder, NULL,
+            "process %d has damaged the memory it shares with the tracer: some of its stores are lost",
+            process->tgid);
+    return process->closed;
+}
+
 static void close_run(struct pc_grind *grind, struct process *process) {
     if (process->page == NULL)
         return;
-    uint64_t used = __atomic_load_n(&process->page->used, __ATOMIC_ACQUIRE);
-    if (used > PC_CHANNEL_ROOM || used % sizeof(struct pc_memory) != 0 || used < process->closed) {
-        pc_note(grind->recorder, NULL,
-                "process %d has damaged the memory it shares with the tracer: some of "
-                "its stores are lost",
-                process->tgid);
-        used = process->closed;
-    }
-    if (used == process->closed)
-        return;
-    const struct pc_memory *records =
-        (const struct pc_memory *)((const char *)process->page + PC_CHANNEL_PAGE);
-    struct pc_event event = {.kind = PC_MEMORY, .pid = (uint32_t)process->tgid};
-    event.tid = thread_of(records, process->closed / sizeof(*records));
-    event.length = used - process->closed;
-    event.data =
-        pc_writer_bulk(grind->recorder->writer, (const char *)records + process->closed, event.length);
-    if (event.data != 0)
+    uint64_t used = used_of(grind, process);
+    const char *room = (const char *)process->page + PC_CHANNEL_PAGE;
+    while (process->closed < used && pc_writer_error(grind->recorder->writer) == 0) {
+        const struct pc_memory *records = (const struct pc_memory *)room;
+        struct pc_event event = {.kind = PC_MEMORY, .pid = (uint32_t)process->tgid};
+        event.tid = thread_of(records, process->closed / sizeof(*records));
+        event.length = used - process->closed;
+        event.data =
+            pc_writer_bulk(grind->recorder->writer, room + process->closed, &event.length, sizeof(*records));
+        if (event.data == 0)
+            break;
         pc_emit(grind->recorder, &event);
-    process->closed = used;
-    __atomic_store_n(&process->page->closed, used, __ATOMIC_RELEASE);
+        process->closed += event.length;
+    }
+    __atomic_store_n(&process->page->closed, process->closed, __ATOMIC_RELEASE);
 }
 
 void pc_grind_close_runs(struct pc_grind *grind) {
@@ -279,12 +270,15 @@ static struct pc_channel_thread *slot_of(const struct process *process, struct p
 
 enum pc_grind_entry pc_grind_entry(struct pc_grind *grind, struct pc_thread *thread, int64_t *answer) {
     struct process *process = *find(grind, thread->tgid);
+    bool asks = thread->regs.orig_rax == SYS_prctl && thread->regs.rdi == PC_ASK;
+    if (process == NULL && asks && runs_tool(grind, thread->tgid))
+        process = add(grind, thread->tgid); /* its parent died before it could tell of it */
     if (process == NULL)
         return PC_GRIND_CALL; /* a program that the tool does not run */
     const struct pc_channel_thread *slot = slot_of(process, thread);
     if (slot != NULL && __atomic_load_n(&slot->in_call, __ATOMIC_ACQUIRE) != 0)
         return PC_GRIND_CALL;
-    if (thread->regs.orig_rax != SYS_prctl || thread->regs.rdi != PC_ASK)
+    if (!asks)
         return PC_GRIND_OWN;
     *answer = answer_to(grind, process, thread);
     return PC_GRIND_ANSWERED;
@@ -314,44 +308,10 @@ void pc_grind_gone(struct pc_grind *grind, pid_t tgid) {
     free(process);
 }
 
-/* The program in the tool's command line: the first word that is no option, or said in one (program.c). */
-static void guest_program(pid_t tgid, char *program, size_t size) {
-    static const char said[] = "--program-file=/";
-    char name[64], line[8192];
-    const char *instead = NULL;
-    snprintf(name, sizeof(name), "/proc/%d/cmdline", tgid);
-    int file = open(name, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return;
-    ssize_t length = read(file, line, sizeof(line) - 1);
-    close(file);
-    line[length < 0 ? 0 : length] = '\0';
-    const char *word = line + strlen(line) + 1;
-    for (; word < line + length && word[0] == '-'; word += strlen(word) + 1)
-        if (strncmp(word, said, sizeof(said) - 1) == 0)
-            instead = word + sizeof(said) - 2;
-    if (word >= line + length)
-        return;
-    if (instead != NULL)
-        word = instead;
-    char path[PATH_MAX], real[PATH_MAX];
-    if (!pc_start_find(word, path, sizeof(path)))
-        snprintf(path, sizeof(path), "%s", word);
-    if (path[0] != '/') {
-        char relative[PATH_MAX];
-        memcpy(relative, path, sizeof(path));
-        snprintf(path, sizeof(path), "/proc/%d/cwd/%.4000s", tgid, relative);
-    }
-    snprintf(program, size, "%s", realpath(path, real) != NULL ? real : word);
-}
-
 void pc_grind_exec(struct pc_grind *grind, pid_t tgid, char *program, size_t size) {
-    struct stat status;
-    bool is_tool = stat(program, &status) == 0 && status.st_ino == grind->identity.st_ino &&
-                   status.st_dev == grind->identity.st_dev;
     pc_grind_gone(grind, tgid);
-    if (!is_tool)
+    if (!runs_tool(grind, tgid))
         return;
     add(grind, tgid);
-    guest_program(tgid, program, size);
+    pc_grind_read_command(tgid, program, size);
 }

@@ -24,6 +24,9 @@ void pc_grind_free(struct pc_grind *grind);
  */
 char **pc_grind_command(struct pc_grind *grind, char **argv);
 
+/* The descriptors that the command inherits. */
+void pc_grind_inherit(const struct pc_grind *grind, int descriptors[2]);
+
 enum pc_grind_entry {
     PC_GRIND_CALL,     /* a call of the program itself */
     PC_GRIND_OWN,      /* one of Valgrind's: of no concern */

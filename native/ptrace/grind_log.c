@@ -1,22 +1,24 @@
 /* Before: Valgrind runs quietly, so that whatever it says is the reason of an end. After pc_grind_log_tell:
- * the user is told its first lines, without the process ids that Valgrind puts before each.
- * Told at each exec and end. */
+ * the user is told its first lines, without the process ids that Valgrind puts before each. */
 #define _GNU_SOURCE
 #include "grind_log.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { TOLD = 900 /* bytes: the first lines say what it is about */ };
+enum { TOLD = 900, LINES = 3 }; /* bytes and lines: the first ones say what it is about */
 
 bool pc_grind_log_open(struct pc_grind_log *log) {
     log->file = memfd_create("powercut-valgrind", MFD_CLOEXEC);
-    return log->file >= 0;
+    /* Emptied when told, while others write: each write goes to the end, wherever that is. */
+    return log->file >= 0 && fcntl(log->file, F_SETFL, O_APPEND) == 0;
 }
 
 void pc_grind_log_close(struct pc_grind_log *log) {
-    close(log->file);
+    if (log->file >= 0)
+        close(log->file);
 }
 
 /* "==123== text" without the mark. */
@@ -25,11 +27,12 @@ static char *without_mark(char *line) {
     return end != NULL ? end + 1 : line;
 }
 
-/* Joins the lines that say something. */
+/* Joins the first lines that say something. */
 static size_t join(char *text, char *out, size_t size) {
     size_t used = 0;
-    char *rest = NULL;
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    unsigned lines = 0;
+    char *rest = NULL, *line = strtok_r(text, "\n", &rest);
+    for (; line != NULL && lines < LINES; line = strtok_r(NULL, "\n", &rest)) {
         char *said = without_mark(line);
         said += strspn(said, " ");
         size_t length = strlen(said);
@@ -37,6 +40,7 @@ static size_t join(char *text, char *out, size_t size) {
             continue;
         if (used > 0)
             out[used++] = ' ';
+        lines++;
         memcpy(out + used, said, length);
         used += length;
     }

@@ -8,7 +8,7 @@
 #include "recorder.h"
 
 struct pc_grind_log {
-    int file; /* for Valgrind to open and write to */
+    int file; /* inherited by Valgrind, which writes to it */
 };
 
 bool pc_grind_log_open(struct pc_grind_log *log);

@@ -187,6 +187,9 @@ static void prepare(struct pc_recorder *recorder, struct options *options) {
         if (recorder->grind == NULL)
             die(EXIT_TRACER, "%s", error);
         options->start.command = pc_grind_command(recorder->grind, options->start.argv);
+        if (options->start.command == NULL)
+            die(EXIT_TRACER, "out of memory");
+        pc_grind_inherit(recorder->grind, options->start.kept);
     }
     if (options->attach == 0 && pc_start_fork(&options->start, error, sizeof(error)) != 0)
         die(EXIT_TRACER, "%s", error);

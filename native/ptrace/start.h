@@ -12,6 +12,7 @@
 struct pc_start {
     char **argv;
     char **command;       /* what runs the program; NULL: it runs by itself */
+    int kept[2];          /* descriptors for that, open after exec; 0: none */
     const char *cwd;      /* where the program starts */
     const char *out_path; /* NULL: inherited */
     const char *err_path;

@@ -185,23 +185,36 @@ uint64_t pc_writer_blob(struct pc_writer *writer, const void *data, uint64_t len
     return offset;
 }
 
-uint64_t pc_writer_bulk(struct pc_writer *writer, const void *data, uint64_t length) {
-    if (length < LEAST_BULK)
-        return pc_writer_blob(writer, data, length);
+/* Writes a whole extent with these bytes; how many of them could be written, -1: none. */
+static int64_t write_extent(const struct pc_writer *writer, const void *data, uint64_t length) {
+    struct pc_extent_header header = {.magic = PC_EXTENT_MAGIC,
+                                      .kind = PC_EXTENT_BLOBS,
+                                      .capacity = round_up(length, PC_EXTENT_ALIGN),
+                                      .used = length};
+    struct iovec parts[] = {{&header, sizeof(header)}, {(void *)data, length}};
+    ssize_t written = pwritev(writer->file, parts, 2, (off_t)writer->end);
+    return written > (ssize_t)sizeof(header) ? written - (ssize_t)sizeof(header) : -1;
+}
+
+uint64_t pc_writer_bulk(struct pc_writer *writer, const void *data, uint64_t *length, uint64_t unit) {
+    if (*length < LEAST_BULK)
+        return pc_writer_blob(writer, data, *length);
     if (writer->error != 0)
         return 0;
-    uint64_t start = writer->end, capacity = round_up(length, PC_EXTENT_ALIGN);
-    struct pc_extent_header header = {
-        .magic = PC_EXTENT_MAGIC, .kind = PC_EXTENT_BLOBS, .capacity = capacity, .used = length};
-    struct iovec parts[] = {{&header, sizeof(header)}, {(void *)data, length}};
-    ssize_t written = pwritev(writer->file, parts, 2, (off_t)start);
-    if (written != (ssize_t)(sizeof(header) + length)) {
-        writer->error = written < 0 ? errno : ENOSPC;
+    uint64_t start = writer->end;
+    errno = ENOSPC;
+    int64_t written = write_extent(writer, data, *length);
+    if (written >= 0 && (uint64_t)written < *length) { /* the disk is full: the extent ends where it is */
+        *length = (uint64_t)written / unit * unit;
+        written = *length > 0 ? write_extent(writer, data, *length) : -1;
+    }
+    if (written < (int64_t)*length) {
+        writer->error = errno;
         (void)!ftruncate(writer->file, (off_t)start); /* a part of an extent is none */
         return 0;
     }
-    writer->end = start + sizeof(header) + capacity;
-    return start + sizeof(header);
+    writer->end = start + sizeof(struct pc_extent_header) + round_up(*length, PC_EXTENT_ALIGN);
+    return start + sizeof(struct pc_extent_header);
 }
 
 uint32_t pc_writer_entry(struct pc_writer *writer, uint32_t table_kind, const void *data, uint64_t length,

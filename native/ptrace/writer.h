@@ -20,8 +20,9 @@ struct pc_writer *pc_writer_open(const char *path, char *error, size_t size);
 /* Copies `length` bytes into the trace; returns their file offset (a multiple of 8). */
 uint64_t pc_writer_blob(struct pc_writer *writer, const void *data, uint64_t length);
 
-/* The same for many bytes, which get an extent of their own and are handed to the kernel as they are. */
-uint64_t pc_writer_bulk(struct pc_writer *writer, const void *data, uint64_t length);
+/* The same for many bytes, which get an extent of their own and are handed to the kernel as they are. If the
+ * disk is full before the end, *length becomes what was written, a multiple of `unit`. */
+uint64_t pc_writer_bulk(struct pc_writer *writer, const void *data, uint64_t *length, uint64_t unit);
 
 /* Reserves `length` bytes to be filled in place; NULL on failure. Nothing else may be written until
  * pc_writer_blob_commit says how many of them hold. Not committing gives them back. */

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from powercut.errors import UsageError
+from powercut.findings.baseline import DEFAULT as BASELINE
 from powercut.model.filesystem import DEFAULT, file_systems
 from powercut.model.memory import AUTO, memory
 from powercut.states.names import strategies
@@ -46,6 +47,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         output: folder for saved runs.
         namespaces: show checks the data folder at its own path; without, paths are substituted.
         stacks: record call stacks.
+        lint: look for patterns of misuse in the trace, too.
+        baseline: file of known findings, with reasons; it need not exist.
     """
 
     dir: str | None = None
@@ -64,6 +67,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     output: str = ".powercut"
     namespaces: bool = True
     stacks: bool = True
+    lint: bool = True
+    baseline: str = BASELINE
 
 
 _FIELDS = {field.encode_name: field for field in msgspec.structs.fields(Settings)}

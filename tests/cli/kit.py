@@ -132,8 +132,8 @@ def leftovers(pid: int) -> list[str]:
         try:
             if marker.read_text().split()[1] == str(pid):
                 found.append(str(marker.parent))
-        except OSError:
-            continue  # that of another run, removed meanwhile
+        except (OSError, IndexError):
+            continue  # that of another run, removed meanwhile or not yet written
     return found
 
 

@@ -7,9 +7,11 @@ that their instructions mean, and the stores of larger ones, replayed, give the 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +30,7 @@ TOOL = Path(
 CPU = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
 MEMORY = (Kind.STORE, Kind.FLUSH, Kind.FENCE, Kind.UNMAP)
 WORD, LINE, PAGE = 8, 64, 4096
+PLAIN = Flag(0)
 
 pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="powercut was built without Valgrind")
 
@@ -85,7 +88,7 @@ class Happening:
     kind: Kind
     offset: int = 0
     what: bytes | int = 0
-    flags: Flag = Flag(0)
+    flags: Flag = PLAIN
 
 
 def happenings(recording: Recording) -> list[Happening]:
@@ -98,12 +101,12 @@ def happening(event: Event) -> Happening:
     return Happening(event.kind, event.offset, what, event.flags)
 
 
-def store(offset: int, text: str, flags: Flag = Flag(0), rest: bool = False) -> list[Happening]:
+def store(offset: int, text: str, flags: Flag = PLAIN, rest: bool = False) -> list[Happening]:
     """What one instruction that stores these bytes gives: a part for each aligned word."""
     content, parts = bytes.fromhex(text), []
     while content:
         size = min(len(content), WORD - offset % WORD)
-        parts.append(Happening(Kind.STORE, offset, content[:size], flags | (Flag.REST if rest else Flag(0))))
+        parts.append(Happening(Kind.STORE, offset, content[:size], flags | (Flag.REST if rest else PLAIN)))
         content, offset, rest = content[size:], offset + size, True
     return parts
 
@@ -370,11 +373,11 @@ def test_stores_across_lines_pages_and_mappings(data: Path) -> None:
     found = [(event.inode, *vars(happening(event)).values()) for event in run.events(Kind.STORE)]
     a, b = inodes[b"a"], inodes[b"b"]
     assert found == [
-        (a, Kind.STORE, 0, bytes.fromhex("4455667788"), Flag(0)),
-        (a, Kind.STORE, 4093, bytes.fromhex("112233"), Flag(0)),
+        (a, Kind.STORE, 0, bytes.fromhex("4455667788"), PLAIN),
+        (a, Kind.STORE, 4093, bytes.fromhex("112233"), PLAIN),
         (b, Kind.STORE, 0, bytes.fromhex("4455667788"), Flag.REST),
-        (b, Kind.STORE, 4093, bytes.fromhex("112233"), Flag(0)),
-        (a, Kind.STORE, 61, bytes.fromhex("112233"), Flag(0)),
+        (b, Kind.STORE, 4093, bytes.fromhex("112233"), PLAIN),
+        (a, Kind.STORE, 61, bytes.fromhex("112233"), PLAIN),
         (a, Kind.STORE, 64, bytes.fromhex("4455667788"), Flag.REST),
     ]
     assert_explained(run)
@@ -623,8 +626,10 @@ def test_fork_keeps_mappings_and_exec_loses_them(data: Path) -> None:
 def test_the_program_hardly_notices(data: Path) -> None:
     """Environment, descriptors, arguments and outputs are its own."""
     body = r"""
+    #include <valgrind/valgrind.h>
     extern char **environ;
     int main(int argc, char **argv) {
+        if (RUNNING_ON_VALGRIND) puts("in Valgrind");
         for (char **at = environ; *at; at++) puts(*at);
         for (int fd = 0; fd < 100; fd++) if (fcntl(fd, F_GETFD) != -1) printf("descriptor %d\n", fd);
         for (int i = 1; i < argc; i++) puts(argv[i]);
@@ -925,3 +930,55 @@ def test_full_disk(data: Path) -> None:
         del run, last
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs rights to give up")
+def test_programs_that_give_up_their_rights(data: Path) -> None:
+    """What is executed later as another user still reaches the tracer."""
+    body = r"""
+    int main(void) { volatile unsigned char *p = map_file("f", 4096, 0, 0); p[1] = 7; return 0; }"""
+    program = compile_c(data.parent, MAPPED + body)
+    folder = Path(tempfile.mkdtemp(prefix="powercut-"))  # another user cannot reach pytest's folders
+    try:
+        folder.chmod(0o777)
+        shutil.copy(program, folder / "program")
+        (folder / "data").mkdir()
+        (folder / "data").chmod(0o777)
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", folder / "program"]
+        run = record(folder / "data", command, "--memory-tool", str(TOOL))
+        assert [event.data for event in run.events(Kind.STORE)] == [b"\x07"]
+        assert_explained(run)
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_a_32_bit_program_runs_without_the_tool(data: Path) -> None:
+    source, program = data.parent / "small.s", data.parent / "small"
+    source.write_text(".globl _start\n_start: movl $1, %eax\nmovl $5, %ebx\nint $0x80\n")
+    for command in (
+        ["as", "--32", "-o", f"{program}.o", str(source)],
+        ["ld", "-melf_i386", "-o", str(program), f"{program}.o"],
+    ):
+        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            pytest.skip("no tools for 32-bit programs")
+    if subprocess.run([str(program)], check=False).returncode != 5:
+        pytest.skip("no 32-bit programs here")
+    run = record(data, ["sh", "-c", f"{program}; test $? = 5"], "--memory-tool", str(TOOL))
+    assert run.trace.meta["exit"] == b"exited 0"
+    assert run.trace.notes() == [f"{program} is a 32-bit program: its calls are not followed"]
+
+
+def test_questions_of_the_program_itself_are_not_answered(data: Path) -> None:
+    body = r"""
+    #include <sys/prctl.h>
+    int main(void) {
+        for (int question = 1; question < 7; question++)
+            if (prctl(0x50435554, question, 0, 0, 0) != -1 || errno != EINVAL) return question;
+        OK(write(must(open("f", O_CREAT | O_WRONLY, 0600)), "x", 1));
+        return 0;
+    }"""
+    run = trace(data, body)
+    assert run.trace.meta["exit"] == b"exited 0"
+    assert_explained(run)
+    plain = record(data, [data.parent / "program"])
+    assert plain.trace.meta["exit"] == b"exited 0"

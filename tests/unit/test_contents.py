@@ -38,7 +38,7 @@ POOL = random.Random(1).randbytes(1 << 16)
 class Blobs:
     """As much of a trace as an index asks for."""
 
-    _buffer: bytes = POOL
+    content: bytes = POOL
 
 
 @dataclass

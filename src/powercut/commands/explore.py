@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
-from powercut.commands.options import common_options, explore_options, settings_from
+from powercut.commands.options import baseline_options, common_options, explore_options, settings_from
 
 
 @click.command("explore")
 @click.argument("trace_file", metavar="TRACE", type=click.Path(dir_okay=False))
 @explore_options
+@baseline_options
 @common_options
-def command(trace_file: str, json_file: str | None, **options: Any) -> int:
+def command(trace_file: str, json_file: str | None, write_baseline: bool, **options: Any) -> int:
     """Judge the crash states of a recorded trace.
 
     \b
@@ -30,7 +31,7 @@ def command(trace_file: str, json_file: str | None, **options: Any) -> int:
     settings, cwd = settings_from(options)
     trace = Trace.open(trace_file)
     with Terminal() as terminal:
-        session = Session(settings, cwd, terminal.tell)
+        session = Session(settings, cwd, terminal.tell, write_baseline=write_baseline)
         folder = new_run_folder(session.output)
         _keep_trace(trace_file, folder)
         run, folder = session.explore(trace, folder)

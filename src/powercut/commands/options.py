@@ -26,6 +26,7 @@ _EXPLORE = (
     click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: all cores)."),
     click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search."),
     click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),
+    click.option("--lint/--no-lint", default=None, help="Look for patterns of misuse in the trace, too."),
     click.option(
         "--json",
         "json_file",
@@ -60,7 +61,19 @@ def _apply(options: tuple[Callable[[Command], Command], ...]) -> Callable[[Comma
     return decorate
 
 
+_BASELINE = (
+    click.option(
+        "--baseline",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Known findings, with reasons (default powercut-baseline.toml).",
+    ),
+    click.option("--write-baseline", is_flag=True, help="Add everything found to the baseline."),
+)
+
+
 explore_options = _apply(_EXPLORE)
+baseline_options = _apply(_BASELINE)
 common_options = _apply(_COMMON)
 record_options = _apply(_RECORD)
 workload_argument = click.argument("workload", nargs=-1, required=True, type=click.UNPROCESSED)

@@ -46,11 +46,11 @@ def _show_trace(path: str) -> None:
 
 
 def _show_run(name: str | None, output: Path) -> None:
-    from powercut.report.text import summary
+    from powercut.report.run import run_text
     from powercut.run.store import find_run, load_run
 
     folder = find_run(output, name)
-    click.echo(summary(load_run(folder), folder))
+    click.echo(run_text(load_run(folder), folder))
 
 
 def _show_finding(name: str, output: Path, diff: bool) -> None:

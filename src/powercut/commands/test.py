@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from powercut.commands.options import (
+    baseline_options,
     common_options,
     explore_options,
     record_options,
@@ -18,9 +19,10 @@ from powercut.commands.options import (
 @click.command("test")
 @record_options
 @explore_options
+@baseline_options
 @common_options
 @workload_argument
-def command(workload: tuple[str, ...], json_file: str | None, **options: Any) -> int:
+def command(workload: tuple[str, ...], json_file: str | None, write_baseline: bool, **options: Any) -> int:
     """Crash-test a program: run it once, judge every state a power cut could leave.
 
     The program runs on a private copy of its data folder. Each crash state is shown to the check as that folder:
@@ -39,5 +41,5 @@ def command(workload: tuple[str, ...], json_file: str | None, **options: Any) ->
 
     settings, cwd = settings_from(options)
     with Terminal() as terminal:
-        run, folder = Session(settings, cwd, terminal.tell).test(workload)
+        run, folder = Session(settings, cwd, terminal.tell, write_baseline=write_baseline).test(workload)
     return report_run(run, folder, json_file)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePath
 
+from powercut.findings.identity import identify
 from powercut.states.state import Base, State
 
 
@@ -105,10 +105,8 @@ class Finding:
     id: str = ""
     replay: str = ""
     recovery: tuple[str, ...] = ()
+    known: str | None = None  # why it is in the baseline; None if it is not
 
     def identify(self) -> str:
         """An id that stays the same from run to run: the kind and the places, without addresses or folders."""
-        places = "|".join(
-            f"{loc.role}:{PurePath(loc.file or '?').name}:{loc.line}:{loc.function}" for loc in self.locations
-        )
-        return hashlib.sha256(f"{self.kind.value}|{places}".encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        return identify(self.kind.value, self.locations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from powercut.findings.finding import Location
@@ -25,9 +26,16 @@ class Places:
             lambda number: trace.entry(TableKind.PYCODE, number),
         )
 
+    def prepare(self, stacks: Iterable[int]) -> None:
+        """Look many stacks up at once, which is far quicker than one by one."""
+        self._resolver.prepare(stacks)
+
     def frames(self, event: int) -> tuple[Frame, ...]:
         """The call stack of an event, innermost first."""
-        stack = int(self._trace.events["stack"][event])
+        return self.frames_of(int(self._trace.events["stack"][event]))
+
+    def frames_of(self, stack: int) -> tuple[Frame, ...]:
+        """The frames of a call stack by its number, innermost first."""
         frames = self._resolver.frames(stack) if stack else ()
         return tuple(self._original(frame) for frame in frames) if self._copy else frames
 
@@ -40,11 +48,7 @@ class Places:
     def location(self, event: int, role: str, what: str) -> Location:
         """The user's own line behind an event."""
         frames = self.frames(event)
-        frame = user_frame(frames)
-        stack = tuple(_line(f) for f in frames)
-        if frame is None:
-            return Location(None, None, None, role, what, stack)
-        return Location(frame.file, frame.line, frame.function, role, what, stack)
+        return place_of(user_frame(frames), frames, role, what)
 
     def of_update(self, timeline: Timeline, update: int, role: str) -> Location:
         """The place that issued an update."""
@@ -62,6 +66,14 @@ class Places:
         )
         text = data.strip().rpartition(b"\n")[2][-_SAID:].decode("utf-8", "replace")
         return self.location(event, "acknowledged", f"{text!r} on {channel.name.lower()}")
+
+
+def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str = "") -> Location:
+    """A frame of a call stack as a location."""
+    stack = tuple(_line(f) for f in frames)
+    if frame is None:
+        return Location(None, None, None, role, what, stack)
+    return Location(frame.file, frame.line, frame.function, role, what, stack)
 
 
 def _line(frame: Frame) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from powercut.findings.finding import Finding
+from powercut.report.lint import misuse_document
 from powercut.run.store import SavedRun
 
 
@@ -21,8 +22,10 @@ def document(run: SavedRun) -> dict[str, Any]:
         "seconds": round(run.seconds, 3),
         "interrupted": run.interrupted,
         "states": run.states,
+        "coverage": run.coverage,
         "notes": run.notes,
         "findings": [_finding(finding) for finding in run.findings],
+        "misuses": [misuse_document(misuse) for misuse in run.misuses],
     }
 
 
@@ -41,4 +44,5 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "recovery": list(finding.recovery),
         "occurrences": finding.occurrences,
         "replay": finding.replay,
+        "known": finding.known,
     }

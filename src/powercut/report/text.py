@@ -36,12 +36,15 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in text)
 
 
-def summary(run: SavedRun, folder: Path) -> str:
-    """All findings of a run and how much was tested."""
-    parts = [explain(finding) for finding in run.findings]
+def summary(run: SavedRun, folder: Path, analysis: str = "") -> str:
+    """All findings of a run and how much was tested; what the trace analysis says, if anything."""
+    parts = [explain(finding) for finding in run.findings if finding.known is None]
+    known = [f"{f.id}  known: {one_line(f.known)} ({f.kind.value})" for f in run.findings if f.known is not None]
+    parts += ["\n".join(known)] if known else []
     states = run.states
     count = len(run.findings)
     found = _counted(count, "finding") if count else "nothing found"
+    found += f" ({len(known)} known)" if known else ""
     of = f" of {states['total']}" if states.get("total") is not None else ""
     all_tested = "; every state was covered" if states.get("exhausted") else ""
     parts.append(
@@ -52,6 +55,7 @@ def summary(run: SavedRun, folder: Path) -> str:
         parts.append("the budget ended before anything was covered; give it more with --budget or --max-states")
     if run.interrupted:
         parts.append("interrupted: what was found so far is saved")
+    parts += [analysis] if analysis else []
     parts.append(f"saved in {folder}")
     return "\n\n".join(parts[:-1]) + "\n" + parts[-1]
 

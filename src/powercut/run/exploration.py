@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from powercut.errors import EnvironmentFailure
 from powercut.findings.diagnose import Diagnosis
@@ -18,7 +18,7 @@ from powercut.findings.finding import Finding
 from powercut.findings.places import Places
 from powercut.image.digest import Digester
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.report.events import Counts, Found, Progress, Subscriber
+from powercut.report.events import Counts, Found, Progress, Said, Subscriber
 from powercut.run.jobs import Executor, Job
 from powercut.states.names import STRATEGY_NAMES
 from powercut.states.state import State
@@ -65,7 +65,10 @@ class Exploration:
         self._digesters = [Digester(timeline) for timeline in timelines]
         self._verdicts: dict[Key, Verdict] = {}
         self._waiting: dict[Key, list[tuple[int, State]]] = {}  # states whose image is being judged
-        self._running: dict[int, tuple[Key, bool]] = {}  # job -> its image, and whether it counts as a state tested
+        # Number of a job -> the job, its image, and whether it counts as a state tested.
+        self._running: dict[int, tuple[Job, Key, bool]] = {}
+        self._asked_again: dict[Key, Verdict] = {}  # images on which the oracle died or hung -> what it did first
+        self.notes: list[str] = []
         self._failures: deque[tuple[int, State, Verdict]] = deque()
         self._next_job = 0
         self._started = self._last_progress = time.monotonic()
@@ -131,7 +134,7 @@ class Exploration:
         return True
 
     def _submit(self, job: Job, key: Key, *, counts: bool) -> None:
-        self._running[job.id] = (key, counts)
+        self._running[job.id] = (job, key, counts)
         self._executor.submit([job])
         self._next_job += 1
 
@@ -143,7 +146,10 @@ class Exploration:
     def _pump(self, timeout: float | None) -> None:
         """Take in what the workers have."""
         for result in self._executor.results(timeout):
-            key, counts = self._running.pop(result.id)
+            job, key, counts = self._running.pop(result.id)
+            if self._must_ask_again(key, result.verdict):
+                self._submit(replace(job, id=self._next_job), key, counts=counts)
+                continue
             verdict = self._verdicts[key] = result.verdict
             if verdict.outcome is Outcome.ERROR:
                 # Of a traceback, which an unbuildable image leaves, a user is shown what happened and not where.
@@ -155,6 +161,26 @@ class Exploration:
             for number, state in self._waiting.pop(key, ()):
                 if not verdict.passed:
                     self._failures.append((number, state, verdict))
+
+    def _must_ask_again(self, key: Key, verdict: Verdict) -> bool:
+        """An oracle that died or hung may have been killed by something else: it is asked twice."""
+        before = self._asked_again.get(key)
+        if before is not None:
+            if verdict.passed:
+                how = f"died of signal {before.code}" if before.outcome is Outcome.CRASH else "hung"
+                self.notes.append(f"the check {how} on an image and accepted it when asked again")
+                self._tell(Said(self.notes[-1], warning=True))
+            return False
+        doubtful = verdict.outcome is Outcome.CRASH or (verdict.outcome is Outcome.HANG and not self._hung_twice)
+        if doubtful:
+            self._asked_again[key] = verdict
+        return doubtful
+
+    @property
+    def _hung_twice(self) -> bool:
+        """Whether a hang was confirmed before: each costs a whole time-out, so later ones are believed."""
+        again = (self._verdicts.get(key) for key in self._asked_again)
+        return any(verdict is not None and verdict.outcome is Outcome.HANG for verdict in again)
 
     def judge(self, number: int, questions: Sequence[tuple[State, int | None]]) -> list[Verdict]:
         """Judge some states now, from memory where that is known."""

@@ -14,10 +14,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure, ExitCode, UsageError
+from powercut.findings.baseline import Identified
+from powercut.findings.finding import FindingKind
 from powercut.image.scratch import ScratchPolicy
+from powercut.lint.analysis import analyse, confirm
+from powercut.lint.patterns import PATTERNS
 from powercut.model.filesystem import FileSystem, file_systems
 from powercut.model.memory import PAGE_CACHE, memory
 from powercut.oracle.builtin import BuiltinOracle
@@ -32,13 +37,15 @@ from powercut.record.tracers import (
     require_memory_tool,
     why_no_memory_tool,
 )
-from powercut.report.events import Said, Subscriber
+from powercut.report.events import Event, Said, Subscriber
 from powercut.run.executor import LocalExecutor
 from powercut.run.exploration import Budget, Exploration
 from powercut.run.inline import InlineExecutor
 from powercut.run.jobs import Executor, Job, Result
+from powercut.run.known import apply_baseline, load_baseline
 from powercut.run.store import SavedRun, new_run_folder, save_run
 from powercut.settings import Settings, seconds
+from powercut.states.failure_points import coverage_curve, failure_points
 from powercut.states.names import strategies
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
@@ -59,6 +66,7 @@ class Session:
     check: Check | None = None  # a Python function instead of settings.check
     notes: list[str] = field(default_factory=list)
     views: bool | None = None  # whether programs see images at the folder's own path, once that is known
+    write_baseline: bool = False  # add what is found to the baseline
 
     def say(self, text: str, *, warning: bool = False) -> None:
         """Tell the user, and keep it with the run."""
@@ -80,6 +88,7 @@ class Session:
         """The main job: record, explore, judge, explain, save."""
         if self.settings.check is not None and self.check is None:
             check_command(self.settings.check, self.cwd)  # one that cannot run is refused before the program has run
+        load_baseline(self._baseline, write=self.write_baseline)  # neither is one that cannot be read
         run_folder = new_run_folder(self.output)
         try:
             trace = self.record(workload, run_folder / "trace")
@@ -153,11 +162,37 @@ class Session:
             exploration.run()
         finally:
             executor.close()
+        self.notes += exploration.notes
         run = self._saved(trace, timelines, exploration, time.monotonic() - started)
+        self._lint(trace, run)
+        self._mark_known(run)
         for finding in run.findings:
             finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + self._output_option()
         save_run(run_folder, run)
         return run, run_folder
+
+    def _lint(self, trace: Trace, run: SavedRun) -> None:
+        """Add what the trace analysis finds; not after an interrupt, which should end soon."""
+        if self.settings.lint and not run.interrupted:
+            run.misuses = analyse(trace, memory(self.settings.memory)).misuses
+            confirm(run.misuses, run.findings)
+
+    def _mark_known(self, run: SavedRun) -> None:
+        """Apply the baseline; what was not looked for is not missed."""
+        looked_for: set[str] = set() if run.interrupted else {kind.value for kind in FindingKind}
+        if self.settings.lint and not run.interrupted:
+            looked_for |= {pattern.name for pattern in PATTERNS}
+        found: list[Identified] = [*run.findings, *run.misuses]
+        apply_baseline(self._baseline, found, looked_for, self._told, write=self.write_baseline)
+
+    @property
+    def _baseline(self) -> Path:
+        return self.cwd / self.settings.baseline
+
+    def _told(self, event: Event) -> None:
+        """Keep warnings with the run."""
+        if isinstance(event, Said):
+            self.say(event.text, warning=event.warning)
 
     def timelines(self, trace: Trace) -> list[Timeline]:
         """A timeline for each model."""
@@ -263,6 +298,7 @@ class Session:
             },
             model=",".join(timeline.label for timeline in timelines),
             seconds=elapsed,
+            coverage=_coverage(timelines[0]),
             notes=self.notes,
             interrupted=exploration.interrupted,
         )
@@ -271,9 +307,15 @@ class Session:
         return "" if self.settings.output == ".powercut" else f" --output {shlex.quote(self.settings.output)}"
 
 
+def _coverage(timeline: Timeline) -> dict[str, Any]:
+    """Whether the workload was long enough: the failure points it reached, and when."""
+    points = failure_points(timeline)
+    return {"failure_points": len(points), "curve": coverage_curve(timeline, points)}
+
+
 def exit_code(run: SavedRun) -> ExitCode:
     """How a run ends for the shell."""
-    if run.findings:
+    if run.new_findings:
         return ExitCode.FINDINGS
     return ExitCode.NOTHING_FOUND if run.states["tested"] else ExitCode.NOTHING_COVERED
 

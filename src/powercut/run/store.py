@@ -19,6 +19,7 @@ import msgspec
 
 from powercut.errors import EnvironmentFailure, UsageError
 from powercut.findings.finding import Finding
+from powercut.lint.misuse import Misuse
 
 FORMAT = 1
 _NUMBER = r"\d{4,}"
@@ -30,6 +31,7 @@ class SavedRun(msgspec.Struct, kw_only=True):
     Attributes:
         check: the check command; None for the built-in oracle, or a Python function.
         function: the name of the Python function that was the check.
+        coverage: the failure points that the workload reached, and how many by which event.
     """
 
     format: int = FORMAT
@@ -40,11 +42,18 @@ class SavedRun(msgspec.Struct, kw_only=True):
     function: str | None = None
     timeout: float = 10.0
     findings: list[Finding] = []
+    misuses: list[Misuse] = []
     states: dict[str, Any] = {}
     model: str = ""
     seconds: float = 0.0
+    coverage: dict[str, Any] = {}
     notes: list[str] = []
     interrupted: bool = False
+
+    @property
+    def new_findings(self) -> list[Finding]:
+        """Those that are not in the baseline."""
+        return [finding for finding in self.findings if finding.known is None]
 
 
 def new_run_folder(output: Path) -> Path:

@@ -53,13 +53,14 @@ class Trace:
         truncated: the file ends inside an extent: the tracer was killed or the disk was full.
     """
 
-    def __init__(self, buffer: mmap.mmap | bytes, name: str) -> None:
+    def __init__(self, buffer: mmap.mmap | bytes, name: str, *, opened: bool = True) -> None:
+        """Check what a file holds; not `opened`, runs of memory records stay unread, each one event."""
         self.name = name
         self._buffer = buffer
         self._check_header()
         events, entries, cut_short = self._extents()
         self._written: Events = np.concatenate(events) if len(events) != 1 else events[0]
-        self.events = self._opened()
+        self.events = self._opened() if opened else self._written
         self._tables = self._read_tables(entries)
         self._strings: list[bytes] | None = None
         self.meta = self._read_meta()
@@ -67,7 +68,7 @@ class Trace:
         self._check_references()
 
     @classmethod
-    def open(cls, path: str | Path) -> Trace:
+    def open(cls, path: str | Path, *, opened: bool = True) -> Trace:
         """Map a trace file."""
         try:
             with open(path, "rb", opener=_open_at_once) as file:
@@ -77,7 +78,7 @@ class Trace:
                     buffer = b""
         except OSError as error:
             raise UsageError("trace-unreadable", f"cannot read the trace {path}: {error.strerror}.") from error
-        return cls(buffer, str(path))
+        return cls(buffer, str(path), opened=opened)
 
     def _opened(self) -> Events | OpenedEvents:
         """The events with their runs of memory records opened up; just the events if there are no runs."""
@@ -121,6 +122,11 @@ class Trace:
     def run(self, event: Record) -> npt.NDArray[Any]:
         """The records of a run."""
         return np.frombuffer(self._buffer, MEMORY, event[LENGTH] // MEMORY.itemsize, event[DATA])
+
+    @property
+    def written(self) -> Events:
+        """The events as they stand in the file: a run of memory records is one event."""
+        return self._written
 
     @property
     def content(self) -> mmap.mmap | bytes:

@@ -1,0 +1,19 @@
+/* The fixed twin of buggy.c: one fence. */
+#include "../../memory/pm.h"
+
+struct pool {
+    uint64_t number;
+};
+
+static void set(struct pool *pool, uint64_t number) {
+    pool->number = number;
+    persist(&pool->number, sizeof pool->number);
+}
+
+int main(int argc, char **argv) {
+    need(argc == 2, "usage: FOLDER");
+    struct pool *pool = pool_open(argv[1], "pool", sizeof *pool);
+    set(pool, 5);
+    set(pool, 7);
+    return 0;
+}

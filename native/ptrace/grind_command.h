@@ -1,0 +1,23 @@
+/* The command line of the Valgrind tool: made for the first program, and read where the tool has executed
+ * itself in place of another. */
+#ifndef POWERCUT_GRIND_COMMAND_H
+#define POWERCUT_GRIND_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct pc_grind_options {
+    const char *tool;      /* its path */
+    int channel, messages; /* descriptors that it inherits */
+    bool stacks;
+};
+
+/* The command that runs a program in the tool; NULL if there is no memory. To be kept until it is run. */
+char **pc_grind_make_command(const struct pc_grind_options *options, char **argv);
+
+/* The absolute path of the program that process `tgid`, whose image is the tool, will run. Left as it is if
+ * that cannot be told. */
+void pc_grind_read_command(pid_t tgid, char *program, size_t size);
+
+#endif

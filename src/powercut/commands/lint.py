@@ -1,0 +1,66 @@
+"""`powercut lint`: patterns of misuse in a trace, without testing a single state."""
+
+from __future__ import annotations
+
+import click
+
+from powercut.commands.options import baseline_options, settings_from
+
+
+@click.command("lint")
+@click.argument("trace_file", metavar="TRACE", type=click.Path(dir_okay=False))
+@click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default).")
+@click.option("--warnings/--no-warnings", default=True, help="Show what may be meant so, too (default: yes).")
+@baseline_options
+@click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write a JSON report; - for standard output.",
+)
+def command(
+    trace_file: str,
+    memory: str | None,
+    warnings: bool,
+    baseline: str | None,
+    write_baseline: bool,
+    json_file: str | None,
+) -> int:
+    """Look for flushes, fences and syncs that are missing or for nothing.
+
+    Exits with 1 if there are bugs that are not in the baseline; warnings alone do not count.
+
+    \b
+    powercut record -o run.trace --dir pool -- ./store fill pool/data
+    powercut lint run.trace
+    powercut lint --memory eadr --no-warnings --json lint.json run.trace
+    """
+    from powercut.commands.outcome import write_report
+    from powercut.errors import ExitCode
+    from powercut.findings.baseline import unmarked
+    from powercut.lint.analysis import analyse, gaps
+    from powercut.lint.patterns import PATTERNS
+    from powercut.model.memory import memory as memory_row
+    from powercut.report.events import Said
+    from powercut.report.lint import lint_document, lint_text
+    from powercut.report.terminal import Terminal
+    from powercut.run.known import apply_baseline
+    from powercut.trace.reader import Trace
+
+    settings, cwd = settings_from({"memory": memory, "baseline": baseline})
+    trace = Trace.open(trace_file, opened=False)
+    row, kinds = memory_row(settings.memory), {pattern.name for pattern in PATTERNS}
+    with Terminal() as terminal:
+        notes = gaps(trace)
+        for note in notes:
+            terminal.tell(Said(note, warning=True))
+        everything = analyse(trace, row)
+        shown = everything if warnings else everything.without_warnings()
+        baseline_file = cwd / settings.baseline
+        told = apply_baseline(
+            baseline_file, shown.misuses, kinds, terminal.tell, everything.misuses, write=write_baseline
+        )
+    report = lint_document(shown, trace, trace_file, row, [*notes, *told])
+    write_report(lint_text(shown, row), report, json_file)
+    return int(ExitCode.FINDINGS if unmarked(shown.bugs) else ExitCode.NOTHING_FOUND)

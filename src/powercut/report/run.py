@@ -1,0 +1,16 @@
+"""A whole run as text: its findings, then what the trace analysis says."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from powercut.report.lint import section
+from powercut.report.text import summary
+from powercut.run.store import SavedRun
+
+
+def run_text(run: SavedRun, folder: Path) -> str:
+    """What a command prints at its end."""
+    trace = shlex.quote(str(folder / "trace"))
+    return summary(run, folder, section(run.misuses, trace) if run.misuses else "")

@@ -1,0 +1,70 @@
+"""PMDK's maps, with the pool made in the recorded run: the trace analysis finds no bug, and does look at them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
+
+import pmdk_programs as programs
+from harness import POWERCUT
+from pmdk_programs import MAPS, PMDK
+
+from powercut.lint.libraries import StackRoles
+from powercut.lint.memory import walk
+from powercut.model.memory import AUTO
+from powercut.record.tracers import why_no_memory_tool
+from powercut.trace.layout import TableKind
+from powercut.trace.reader import Trace
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("lint-pmdk"),  # one build for all
+    pytest.mark.skipif(not programs.available(), reason="libpmemobj-dev is not installed"),
+    pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memory_tool() or "nothing is missing"),
+]
+KEYS = 60  # enough for splits, merges and a rebuilt table
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("programs")
+    programs.build(folder)
+    return folder
+
+
+def record(kind: str, built: Path, folder: Path) -> Path:
+    commands, data, trace = folder / "commands", folder / "data", folder / "trace"
+    data.mkdir()
+    steps = [
+        f"{what} {key * 7 % 101}\n" for what, keys in (("i", range(KEYS)), ("r", range(0, KEYS, 2))) for key in keys
+    ]
+    commands.write_text("".join(steps))
+    workload = ["sh", PMDK / "mapcli.sh", built / "mapcli", kind, data / "pool", commands]
+    command = [POWERCUT, "record", "--tracer", "memory", "-o", trace, "--dir", data, "--", *workload]
+    subprocess.run(list(map(str, command)), cwd=folder, check=True, capture_output=True, timeout=120)
+    return trace
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_maps_have_no_bug(kind: str, built: Path, tmp_path: Path) -> None:
+    trace = record(kind, built, tmp_path)
+    done = subprocess.run(
+        [POWERCUT, "lint", "--no-warnings", "--json", "-", trace], capture_output=True, text=True, timeout=60
+    )
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["misuses"]) == (0, []), done.stderr
+    assert report["records"] > 1000
+
+
+def test_it_is_the_library_that_is_left_out(built: Path, tmp_path: Path) -> None:
+    """Otherwise the test above passes by seeing nothing."""
+    trace = Trace.open(record("btree", built, tmp_path), opened=False)
+    assert sum(StackRoles(trace).internal()) > 50
+    everything = bytes(len(trace.table(TableKind.STACK)) + 1)
+    assert len(walk(trace, AUTO, everything).sites) > 20
