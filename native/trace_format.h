@@ -160,8 +160,8 @@ enum pc_memory_kind {
     PC_MEMORY_FILE = 2,   /* `file` stands for inode `value` from here on; repeated after fork and exec */
     PC_MEMORY_STORE = 3,
     PC_MEMORY_STORE_NONTEMPORAL = 4,
-    PC_MEMORY_STORE_LOCKED =
-        5, /* a locked read-modify-write that took effect; its PC_FENCE_LOCKED stands before it */
+    PC_MEMORY_STORE_LOCKED = 5, /* a locked read-modify-write that took effect; a PC_FENCE_LOCKED stands
+                                   before it if the thread had anything to wait for */
     PC_MEMORY_STORE_KERNEL = 6, /* by a system call into the mapping */
     PC_MEMORY_FLUSH = 7,
     PC_MEMORY_FENCE = 8,

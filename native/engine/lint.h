@@ -9,7 +9,8 @@
  * lint_lines.c   the cache lines
  * lint_files.c   which inode a record is about
  * lint_sites.c   what was found, by call stack
- * lint_rules.c   what a store, a flush, a fence and a sync do
+ * lint_rules.c   what a store, a flush and a fence do
+ * lint_sync.c    what a sync does, and what is left at the end
  * lint_pass.c    the walk over events and records
  * lint_memory.c  the way in from Python
  */
@@ -68,6 +69,8 @@ struct lint_pending {
     uint64_t bytes;
     uint32_t thread;
 };
+#define LINT_ALL_BYTES UINT64_MAX
+
 #define LINT_OWN_PENDING 2 /* more threads than that rarely flush one line at once */
 
 /* The bytes of a line that are not persistent yet, one bit for each. */
@@ -218,6 +221,16 @@ static inline struct lint_pending *pc_lint_pending(struct lint_dirty *dirty, uin
     return i < LINT_OWN_PENDING ? &dirty->own[i] : &dirty->more[i - LINT_OWN_PENDING];
 }
 
+static inline struct lint_dirty *pc_lint_dirty_of(struct lint *lint, const struct lint_line *line) {
+    uint32_t number = line->state & LINT_DIRTY;
+    return number == 0 ? NULL : pc_lint_dirty(&lint->lines, number);
+}
+
+/* Whether a stack is the program's own, and not inside a library of persistent memory. */
+static inline bool pc_lint_own(const struct lint *lint, uint32_t stack) {
+    return lint->internal[stack] == 0;
+}
+
 /* lint_files.c */
 
 uint32_t pc_lint_file_of(struct lint *lint, uint64_t inode);
@@ -246,6 +259,11 @@ void pc_lint_found(struct lint *lint, enum lint_pattern pattern, uint32_t file, 
 void pc_lint_store(struct lint *lint, uint32_t thread, uint32_t file, const struct pc_memory *record);
 void pc_lint_flush(struct lint *lint, uint32_t thread, uint32_t file, const struct pc_memory *record);
 void pc_lint_fence(struct lint *lint, uint32_t thread, const struct pc_memory *record);
+/* Some bytes of a line are persistent. */
+void pc_lint_persist(struct lint *lint, struct lint_dirty *dirty, uint64_t bytes);
+
+/* lint_sync.c */
+
 /* Makes the dirty lines of a file between two offsets persistent; whether there were any. */
 bool pc_lint_sync(struct lint *lint, uint32_t file, uint64_t from, uint64_t to, uint32_t stack);
 /* What was stored between two offsets of a file is not there any more. */

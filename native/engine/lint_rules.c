@@ -1,4 +1,4 @@
-/* What stores, flushes, fences and syncs do to cache lines, and the patterns of misuse they show.
+/* What stores, flushes and fences do to cache lines, and the patterns of misuse they show.
  *
  * M numbers are those of states/memory_rules.py: what is persistent here is guaranteed there. Records inside
  * a library of persistent memory have their effect, but are never found at fault: the library knows what it
@@ -7,17 +7,6 @@
 #include "lint.h"
 
 #include <string.h>
-
-#define ALL_BYTES UINT64_MAX
-
-static bool is_own(const struct lint *lint, uint32_t stack) {
-    return lint->internal[stack] == 0;
-}
-
-static struct lint_dirty *dirty_of(struct lint *lint, const struct lint_line *line) {
-    uint32_t number = line->state & LINT_DIRTY;
-    return number == 0 ? NULL : pc_lint_dirty(&lint->lines, number);
-}
 
 static struct lint_pending *pending_of(struct lint_dirty *dirty, uint32_t thread) {
     for (uint32_t i = 0; i < dirty->pending_count; i++) {
@@ -38,11 +27,39 @@ static void take_away(struct lint_dirty *dirty, uint64_t bytes) {
     }
 }
 
-static void persist(struct lint *lint, struct lint_dirty *dirty, uint64_t bytes) {
+void pc_lint_persist(struct lint *lint, struct lint_dirty *dirty, uint64_t bytes) {
     take_away(dirty, bytes);
     if (dirty->bytes == 0) {
         pc_lint_dirty_drop(lint, dirty);
     }
+}
+
+/* Room for one more line that a thread has sent; false without memory. Lines that are persistent by other
+ * means leave the list first, or it would grow with the trace if a thread never fences. */
+static bool has_room(struct lint *lint, struct lint_thread *thread) {
+    uint32_t left = 0;
+    if (thread->count < thread->room) {
+        return true;
+    }
+    for (uint32_t i = 0; i < thread->count; i++) {
+        struct lint_flushed flushed = thread->flushed[i];
+        if (pc_lint_dirty(&lint->lines, flushed.dirty)->lifetime == flushed.lifetime) {
+            thread->flushed[left++] = flushed;
+        }
+    }
+    thread->count = left;
+    if (2 * left < thread->room) {
+        return true;
+    }
+    uint32_t room = 2 * thread->room + 16;
+    struct lint_flushed *larger = realloc(thread->flushed, room * sizeof(*larger));
+    if (larger == NULL) {
+        pc_lint_fail(lint, LINT_NO_MEMORY, "");
+        return false;
+    }
+    thread->flushed = larger;
+    thread->room = room;
+    return true;
 }
 
 /* All bytes of a line persist at the next fence of a thread (M3, M4). */
@@ -50,15 +67,8 @@ static void send(struct lint *lint, struct lint_dirty *dirty, uint32_t number, u
     struct lint_pending *pending = pending_of(dirty, number);
     if (pending == NULL) {
         struct lint_thread *thread = &lint->threads[number];
-        if (thread->count == thread->room) {
-            uint32_t room = 2 * thread->room + 16;
-            struct lint_flushed *larger = realloc(thread->flushed, room * sizeof(*larger));
-            if (larger == NULL) {
-                pc_lint_fail(lint, LINT_NO_MEMORY, "");
-                return;
-            }
-            thread->flushed = larger;
-            thread->room = room;
+        if (!has_room(lint, thread)) {
+            return;
         }
         thread->flushed[thread->count++] = (struct lint_flushed){
             .dirty = pc_lint_number(&lint->lines, dirty), .lifetime = dirty->lifetime, .stack = stack};
@@ -70,7 +80,7 @@ static void send(struct lint *lint, struct lint_dirty *dirty, uint32_t number, u
 /* Something that the next fence has to wait for. */
 static void note_work(struct lint *lint, uint32_t thread, uint32_t stack) {
     lint->threads[thread].any = true;
-    lint->threads[thread].own |= is_own(lint, stack);
+    lint->threads[thread].own |= pc_lint_own(lint, stack);
 }
 
 /* Stores */
@@ -87,7 +97,7 @@ static uint64_t differing(const struct lint_dirty *dirty, const struct pc_memory
 
 /* Notes whose bytes, of those stored over, were not persistent yet; everybody once. */
 static void note_overwrites(struct lint *lint, struct lint_dirty *dirty, uint64_t bytes, uint32_t second) {
-    if (!is_own(lint, second)) {
+    if (!pc_lint_own(lint, second)) {
         return;
     }
     while (bytes != 0) {
@@ -97,7 +107,7 @@ static void note_overwrites(struct lint *lint, struct lint_dirty *dirty, uint64_
                 bytes &= ~(left & -left);
             }
         }
-        if (is_own(lint, first)) {
+        if (pc_lint_own(lint, first)) {
             pc_lint_overwrite_add(lint, dirty, first, second);
         }
     }
@@ -141,10 +151,10 @@ void pc_lint_store(struct lint *lint, uint32_t number, uint32_t file, const stru
         note_work(lint, number, record->stack);
     }
     struct lint_line *line = pc_lint_line_find(&lint->lines, key);
-    struct lint_dirty *dirty = line == NULL ? NULL : dirty_of(lint, line);
+    struct lint_dirty *dirty = line == NULL ? NULL : pc_lint_dirty_of(lint, line);
     if (lint->eadr && !bypasses) { /* M5: persistent at once */
         if (dirty != NULL) {
-            persist(lint, dirty, bytes);
+            pc_lint_persist(lint, dirty, bytes);
         }
         return;
     }
@@ -169,7 +179,7 @@ void pc_lint_store(struct lint *lint, uint32_t number, uint32_t file, const stru
         dirty->settled |= bytes;
     }
     if (bypasses) {
-        pc_lint_overwrites_end(lint, dirty, is_own(lint, record->stack));
+        pc_lint_overwrites_end(lint, dirty, pc_lint_own(lint, record->stack));
         line->written_back = record->stack;
         line->state |= LINT_BYPASSED;
         send(lint, dirty, number, record->stack);
@@ -206,7 +216,7 @@ static bool is_useful(struct lint_dirty *dirty, uint32_t thread) {
 
 void pc_lint_flush(struct lint *lint, uint32_t thread, uint32_t file, const struct pc_memory *record) {
     uint32_t stack = record->stack;
-    bool own = is_own(lint, stack);
+    bool own = pc_lint_own(lint, stack);
     lint->executed[stack]++;
     lint->files[file].flushed = 1;
     if (lint->files[file].inode == 0 || lint->eadr) {
@@ -221,7 +231,7 @@ void pc_lint_flush(struct lint *lint, uint32_t thread, uint32_t file, const stru
     if (line == NULL && (line = pc_lint_line_add(lint, key)) == NULL) {
         return;
     }
-    struct lint_dirty *dirty = dirty_of(lint, line);
+    struct lint_dirty *dirty = pc_lint_dirty_of(lint, line);
     if (!is_useful(dirty, thread)) {
         if (own) {
             found_redundant(lint, file, line, record->offset & ~(uint64_t)63, stack);
@@ -242,7 +252,7 @@ void pc_lint_flush(struct lint *lint, uint32_t thread, uint32_t file, const stru
         line->state = (line->state | LINT_FLUSHED) & ~LINT_BYPASSED;
     }
     if (dirty != NULL && record->size == PC_FLUSH_CLFLUSH) { /* M2 */
-        persist(lint, dirty, ALL_BYTES);
+        pc_lint_persist(lint, dirty, LINT_ALL_BYTES);
     } else if (dirty != NULL) {
         send(lint, dirty, thread, stack);
     }
@@ -266,7 +276,7 @@ static uint32_t complete(struct lint *lint, uint32_t number, uint32_t *first, ui
         if (bytes != 0) {
             *first = lines++ == 0 ? flushed->stack : *first;
             *last = flushed->stack;
-            persist(lint, dirty, bytes);
+            pc_lint_persist(lint, dirty, bytes);
         }
     }
     thread->count = 0;
@@ -276,7 +286,7 @@ static uint32_t complete(struct lint *lint, uint32_t number, uint32_t *first, ui
 void pc_lint_fence(struct lint *lint, uint32_t number, const struct pc_memory *record) {
     struct lint_thread *thread = &lint->threads[number];
     uint32_t stack = record->stack, first = 0, last = 0;
-    bool own = is_own(lint, stack);
+    bool own = pc_lint_own(lint, stack);
     uint32_t lines = complete(lint, number, &first, &last);
     lint->executed[stack]++;
     if (own && lines > 1) {
@@ -291,106 +301,4 @@ void pc_lint_fence(struct lint *lint, uint32_t number, const struct pc_memory *r
     thread->any = false;
     thread->own = own ? false : thread->own;
     thread->last_fence = stack;
-}
-
-/* Files as a whole */
-
-static uint64_t offset_of(const struct lint *lint, const struct lint_dirty *dirty) {
-    return (lint->lines.slots[dirty->slot].key & (((uint64_t)1 << LINT_LINE_BITS) - 1)) << 6;
-}
-
-static void sync_line(struct lint *lint, struct lint_dirty *dirty, uint32_t stack) {
-    struct lint_line *line = &lint->lines.slots[dirty->slot];
-    pc_lint_overwrites_end(lint, dirty, is_own(lint, stack));
-    line->written_back = stack;
-    line->state = (line->state | LINT_FLUSHED) & ~LINT_BYPASSED;
-    persist(lint, dirty, ALL_BYTES);
-}
-
-static void forget_line(struct lint *lint, struct lint_dirty *dirty, uint32_t stack) {
-    pc_lint_dirty_drop(lint, dirty);
-}
-
-/* Does something to each dirty line between two offsets, by whichever way is shorter: along the dirty lines
- * of the file, or along the range. */
-static bool each_dirty(struct lint *lint, uint32_t file, uint64_t from, uint64_t to,
-                       void (*act)(struct lint *, struct lint_dirty *, uint32_t), uint32_t stack) {
-    const struct lint_file *owner = &lint->files[file];
-    bool any = false;
-    if (owner->dirty_count == 0 || from >= to) {
-        return false;
-    }
-    if ((to - from) / 64 > owner->dirty_count) {
-        for (uint32_t number = owner->dirty, next; number != 0; number = next) {
-            struct lint_dirty *dirty = pc_lint_dirty(&lint->lines, number);
-            next = dirty->next;
-            if (offset_of(lint, dirty) + 64 > from && offset_of(lint, dirty) < to) {
-                act(lint, dirty, stack);
-                any = true;
-            }
-        }
-        return any;
-    }
-    for (uint64_t offset = from & ~(uint64_t)63; offset < to; offset += 64) {
-        const struct lint_line *line = pc_lint_line_find(&lint->lines, pc_lint_key(file, offset));
-        if (line != NULL && (line->state & LINT_DIRTY) != 0) {
-            act(lint, dirty_of(lint, line), stack);
-            any = true;
-        }
-    }
-    return any;
-}
-
-bool pc_lint_sync(struct lint *lint, uint32_t file, uint64_t from, uint64_t to, uint32_t stack) {
-    struct lint_file *synced = &lint->files[file];
-    if (synced->stores != 0) {
-        synced->synced = 1;
-    }
-    bool stored = lint->eadr && synced->stored; /* a sync that other machines need is not for nothing */
-    synced->stored = 0;
-    return each_dirty(lint, file, from, to, sync_line, stack) || stored;
-}
-
-void pc_lint_forget(struct lint *lint, uint32_t file, uint64_t from, uint64_t to) {
-    each_dirty(lint, file, from, to, forget_line, 0);
-}
-
-/* The end */
-
-/* Counts each word of a line once for everybody who stored to it. */
-static void found_unpersisted(struct lint *lint, struct lint_dirty *dirty) {
-    const struct lint_line *line = &lint->lines.slots[dirty->slot];
-    uint64_t sent = 0;
-    for (uint32_t i = 0; i < dirty->pending_count; i++) {
-        sent |= pc_lint_pending(dirty, i)->bytes;
-    }
-    for (unsigned word = 0; word < 8; word++) {
-        uint64_t left = dirty->bytes >> (8 * word) & 0xff;
-        while (left != 0) {
-            unsigned byte = 8 * word + (unsigned)__builtin_ctzll(left);
-            uint32_t stack = dirty->stack[byte];
-            bool is_sent = (sent >> byte & 1) != 0;
-            for (unsigned i = 0; i < 8; i++) { /* the same store, or one like it */
-                unsigned other = 8 * word + i;
-                if (dirty->stack[other] == stack && ((sent >> other & 1) != 0) == is_sent) {
-                    left &= ~((uint64_t)1 << i);
-                }
-            }
-            enum lint_pattern pattern = is_sent                             ? LINT_UNFENCED
-                                        : (line->state & LINT_FLUSHED) != 0 ? LINT_UNFLUSHED
-                                                                            : LINT_TRANSIENT;
-            if (is_own(lint, stack)) {
-                pc_lint_found(lint, pattern, dirty->file, stack, line->written_back, 0, 0);
-            }
-        }
-    }
-}
-
-void pc_lint_end(struct lint *lint) {
-    for (uint32_t number = 1; number <= lint->lines.dirty_used; number++) {
-        struct lint_dirty *dirty = pc_lint_dirty(&lint->lines, number);
-        if (dirty->bytes != 0 && !lint->files[dirty->file].gone) {
-            found_unpersisted(lint, dirty);
-        }
-    }
 }

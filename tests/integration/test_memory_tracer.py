@@ -982,3 +982,86 @@ def test_questions_of_the_program_itself_are_not_answered(data: Path) -> None:
     assert_explained(run)
     plain = record(data, [data.parent / "program"])
     assert plain.trace.meta["exit"] == b"exited 0"
+
+
+def test_each_thread_is_in_order_with_its_calls(data: Path) -> None:
+    """Stores stand before the calls that followed them and behind those that came before, in every thread."""
+    body = r"""
+    static volatile unsigned char *p;
+    static int fd;
+    static void *work(void *argument) {
+        long at = (long)argument;
+        for (int i = 1; i <= 100; i++) {
+            p[at * 64] = i;
+            unsigned char said = i;
+            OK(pwrite(fd, &said, 1, at));
+        }
+        return NULL;
+    }
+    int main(void) {
+        pthread_t threads[4];
+        p = map_file("f", 4096, 0, 0);
+        fd = must(open("g", O_CREAT | O_WRONLY, 0600));
+        for (long i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, (void *)i);
+        for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+        return 0;
+    }"""
+    run = trace(data, body)
+    order: dict[int, list[tuple[Kind, int]]] = {}
+    for event in run.events(Kind.STORE, Kind.WRITE):
+        order.setdefault(event.tid, []).append((event.kind, event.data[0]))
+    assert len(order) == 4
+    for events in order.values():
+        assert events == [(kind, i) for i in range(1, 101) for kind in (Kind.STORE, Kind.WRITE)]
+    assert_explained(run)
+
+
+def test_a_sync_by_another_process_comes_after_the_stores(data: Path) -> None:
+    body = r"""
+    int main(void) {
+        volatile unsigned char *p = map_file("f", 4096, 0, 0);
+        int there[2], back[2];
+        char byte = 0;
+        OK(pipe(there)); OK(pipe(back));
+        if (fork() == 0) {
+            for (int i = 0; i < 20; i++) {
+                if (read(there[0], &byte, 1) != 1) _exit(1);
+                OK(msync((void *)p, 4096, MS_SYNC));
+                OK(write(back[1], &byte, 1));
+            }
+            _exit(0);
+        }
+        for (int i = 1; i <= 20; i++) {
+            p[0] = i;
+            OK(write(there[1], &byte, 1));
+            if (read(back[0], &byte, 1) != 1) return 1;
+        }
+        wait(NULL);
+        return 0;
+    }"""
+    run = trace(data, body)
+    found = [event.data[0] if event.kind == Kind.STORE else 0 for event in run.events(Kind.STORE, Kind.MSYNC)]
+    assert found == [value for i in range(1, 21) for value in (i, 0)]
+
+
+def test_python_that_starts_others(data: Path) -> None:
+    """posix_spawn, vfork, threads and fork of an interpreter; its children are in the tool, too."""
+    body = r"""
+    int main(void) { volatile unsigned char *p = map_file("f", 4096, 0, 0); p[1]++; return 0; }"""
+    program = compile_c(data.parent, MAPPED + body)
+    script = data.parent / "script.py"
+    script.write_text(
+        "import os, subprocess, sys, threading\n"
+        "program = sys.argv[1]\n"
+        "subprocess.run([program], check=True)\n"
+        "os.waitpid(os.posix_spawn(program, [program], {}), 0)\n"
+        "thread = threading.Thread(target=subprocess.check_call, args=([program],))\n"
+        "thread.start(); thread.join()\n"
+        "if os.fork() == 0: os.execv(program, [program])\n"
+        "sys.exit(os.wait()[1])\n"
+    )
+    python = str(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
+    run = record(data, [python, "-S", script, program], "--memory-tool", str(TOOL))
+    assert run.trace.meta["exit"] == b"exited 0"
+    assert [event.data for event in run.events(Kind.STORE)] == [b"\x01", b"\x02", b"\x03", b"\x04"]
+    assert_explained(run)

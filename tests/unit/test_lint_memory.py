@@ -378,6 +378,14 @@ def test_impossible_records_end_the_pass(why: str) -> None:
         walk(trace, AUTO, bytes(STACKS + 1))
 
 
+def test_a_thread_that_never_fences_is_followed_in_little_memory() -> None:
+    """Lines persist by clflush or another thread, thousands of times; what is left is still known."""
+    step = [store(), flush(), flush(how="clflush", stack=4)]
+    operations = [*step * 3000, store(64, 5), flush(64, 6), store(FAR, 7), flush(FAR, 8), fence()]
+    found = by_stack(operations, False)
+    assert found == {("flush-again", 4): 3000, ("fence-several", 3): 1}
+
+
 def test_many_lines_and_files_are_told_apart() -> None:
     """The table of lines grows many times; nothing is lost or mixed up."""
     count = 50_000

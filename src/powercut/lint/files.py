@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Set
-from dataclasses import dataclass, field
 
 from powercut.image.image import ObjectKind
 from powercut.lint import patterns
 from powercut.lint.memory import MemoryPass
 from powercut.lint.sightings import Sightings
+from powercut.lint.unsynced import NEVER, IdleSync, NewName, Unsynced
 from powercut.states.rules import MS_SYNC
 from powercut.states.tree import Thing, Tree
 from powercut.trace.layout import (
@@ -35,7 +35,6 @@ from powercut.trace.layout import (
 )
 from powercut.trace.reader import Trace
 
-_NEVER = -1
 _MAKES: dict[int, ObjectKind] = {
     Kind.CREATE: ObjectKind.FILE,
     Kind.MKDIR: ObjectKind.FOLDER,
@@ -47,58 +46,6 @@ _NAMING = frozenset(
         *(Kind.CREATE, Kind.MKDIR, Kind.SYMLINK, Kind.MKNOD, Kind.LINK, Kind.RENAME),
     }
 )
-
-
-@dataclass(slots=True)
-class _File:
-    """A file or folder, and what of it is not synced.
-
-    Attributes:
-        path: its last name.
-        written: stack of the last change of its content or size since its last sync; None if there is none.
-        data: whether one of these changes was a write.
-        span: bytes that all of these changes lie in.
-        attributes: whether its mode or an attribute changed since the last fsync.
-        named: whether it got a name since the last sync.
-        entries: (folders) whether names in it changed since the last sync.
-        mapped: stores into it are not in the trace: whether it changed is not known.
-        gone: nobody can see it any more.
-        synced: position of its last sync.
-        said: how often which write was followed by which output, and not synced in between.
-    """
-
-    path: bytes = b""
-    written: int | None = None
-    data: bool = False
-    span: tuple[int, int] = (0, 0)
-    attributes: bool = False
-    named: bool = False
-    entries: bool = False
-    mapped: bool = False
-    gone: bool = False
-    synced: int = _NEVER
-    said: dict[tuple[int, int], int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A name that is not synced yet."""
-
-    stack: int
-    obj: int
-    path: bytes
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class _IdleSync:
-    """A sync of something that had not changed, and the file that was written in the meantime."""
-
-    stack: int
-    path: bytes
-    position: int
-    twin: int | None
-    twin_stack: int
 
 
 class FilePass:
@@ -116,16 +63,16 @@ class FilePass:
         self._internal = internal
         self._into = into
         self._tree = Tree()
-        self._files: defaultdict[int, _File] = defaultdict(_File)
+        self._files: defaultdict[int, Unsynced] = defaultdict(Unsynced)
         self._unclean: set[int] = set()  # files and folders that may have something to sync
         self._unsaid: set[int] = set()  # files written since the last output
-        self._entries: defaultdict[int, dict[bytes, _Entry]] = defaultdict(dict)  # folder -> its names
+        self._entries: defaultdict[int, dict[bytes, NewName]] = defaultdict(dict)  # folder -> its names
         self._wrote: defaultdict[int, dict[int, None]] = defaultdict(dict)  # process -> files, since its last sync
-        self._idle: list[_IdleSync] = []
+        self._idle: list[IdleSync] = []
         self._executed: defaultdict[int, int] = defaultdict(int)  # stack -> syncs
         self._first_change: tuple[int, bytes] | None = None
         self._changes = self._syncs = 0
-        self._all_synced = _NEVER
+        self._all_synced = NEVER
         self._position = 0
         self._handlers: dict[int, Callable[[Record], None]] = {
             **dict.fromkeys((Kind.CREATE, Kind.MKDIR, Kind.SYMLINK, Kind.MKNOD), self._create),
@@ -174,7 +121,7 @@ class FilePass:
     def _name(self, obj: int, place: tuple[int, bytes], event: Record, field: int) -> None:
         path = self._trace.string(event[field])
         self._tree.put(*place, obj)
-        self._entries[place[0]][place[1]] = _Entry(event[STACK], obj, path, self._position)
+        self._entries[place[0]][place[1]] = NewName(event[STACK], obj, path, self._position)
         self._change(obj, event, path).named = True
         self._change(place[0], event).entries = True
 
@@ -208,7 +155,7 @@ class FilePass:
 
     def _forget(self, obj: int) -> None:
         """Nobody can see it any more: nothing of it need be synced."""
-        self._files[obj] = _File(gone=True)
+        self._files[obj] = Unsynced(gone=True)
         self._unclean.discard(obj)
         self._unsaid.discard(obj)
 
@@ -264,7 +211,7 @@ class FilePass:
                 for above in self._tree.ancestors(folder):
                     self._settle(above)
 
-    def _change(self, obj: int, event: Record, path: bytes = b"") -> _File:
+    def _change(self, obj: int, event: Record, path: bytes = b"") -> Unsynced:
         file = self._files[obj]
         file.path = path or file.path
         self._unclean.add(obj)
@@ -331,7 +278,7 @@ class FilePass:
         twin = next((other for other in wrote if other != obj and self._files[other].written is not None), None)
         stack = self._files[twin].written if twin is not None else None
         path = self._files[obj].path or self.paths.get(event[INODE], b"")
-        self._idle.append(_IdleSync(event[STACK], path, self._position, twin, stack or 0))
+        self._idle.append(IdleSync(event[STACK], path, self._position, twin, stack or 0))
 
     # Outputs
 
@@ -353,7 +300,7 @@ class FilePass:
             else:
                 self._see(patterns.REDUNDANT_SYNC, idle.stack, 0, idle.path)
         for file in self._files.values():
-            never = max(file.synced, self._all_synced) == _NEVER
+            never = max(file.synced, self._all_synced) == NEVER
             pattern = patterns.ACKNOWLEDGED_NEVER if never else patterns.ACKNOWLEDGED
             for (write, output), count in file.said.items():
                 self._see(pattern, write, output, file.path, count)

@@ -48,6 +48,7 @@ from powercut.settings import Settings, seconds
 from powercut.states.failure_points import coverage_curve, failure_points
 from powercut.states.names import strategies
 from powercut.states.state import Base, State
+from powercut.states.strategies import is_grouped
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
 
@@ -208,6 +209,8 @@ class Session:
                 f"the workload changed nothing in {trace.folder}.",
                 "Is --dir the folder that it writes to?",
             )
+        if not is_grouped(first) and "representatives" in strategies(self.settings.strategies):
+            self.say(f"{len(first.updates)} changes are too many to group: no representatives are tested", warning=True)
         for note in first.notes:
             self.say(note, warning=True)
         mapped = [number for number, thing in enumerate(first.tree.things) if thing.mapped]

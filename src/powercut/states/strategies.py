@@ -28,6 +28,7 @@ FIRST_OCCURRENCES = 2  # how often a call stack counts as new
 SAMPLES_IN_A_ROW = 64  # of one point and one base
 PAIR_LIMIT = 40  # points with more pending updates than this get no pairs
 MOST_COUNTED = 1000  # points with more pending updates than this are not counted: masks of all pairs cost too much
+MOST_GROUPED = 500_000  # traces with more updates than this are not searched for behaviors
 COUNT_STEPS = 20_000  # for one point
 ALL_COUNT_STEPS = 200_000  # for all points together
 
@@ -111,6 +112,17 @@ def samples(timeline: Timeline, rng: random.Random) -> Iterator[State]:
             yield make(some, point)
 
 
+def representative_behaviors(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """One of each kind of thing that the program does, every way it can be cut off (Pathfinder)."""
+    if is_grouped(timeline):
+        yield from representatives(timeline, rng)
+
+
+def is_grouped(timeline: Timeline) -> bool:
+    """Whether a trace is short enough to have its behaviors grouped: that takes memory for every update."""
+    return len(timeline.updates) <= MOST_GROUPED
+
+
 STRATEGIES: dict[str, Strategy] = {
     "only-guaranteed": only_guaranteed,
     "failure-points": killed_at_failure_points,
@@ -118,7 +130,7 @@ STRATEGIES: dict[str, Strategy] = {
     "one-missing": one_missing,
     "one-early": one_early,
     "torn": torn,
-    "representatives": representatives,
+    "representatives": representative_behaviors,
     "pairs": pairs,
     "exhaustive": exhaustive,
     "samples": samples,
