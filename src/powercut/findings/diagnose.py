@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
 from powercut.findings.fixes import Proposal, propose
-from powercut.findings.places import Places
+from powercut.findings.places import Places, place_of
 from powercut.findings.shrink import Shrinker
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.states.state import NEVER, Base, State
@@ -180,11 +180,12 @@ class Diagnosis:
 
     def _record(self, case: _Case) -> Finding | None:
         timeline = self._timelines[case.timeline]
-        proposal, fix = self._fix(case)
+        locations = self._locations(case)
+        proposal, fix = self._fix(case, locations)
         finding = Finding(
             kind=case.kind,
             message="",
-            locations=self._locations(case),
+            locations=locations,
             fix=fix,
             lost=[timeline.describe(u) for u in timeline.lost(case.state)[:_MOST_NAMED]],
             survived=self._survivors(case),
@@ -211,7 +212,7 @@ class Diagnosis:
         self.findings.append(finding)
         return finding
 
-    def _fix(self, case: _Case) -> tuple[Proposal | None, Fix | None]:
+    def _fix(self, case: _Case, locations: Sequence[Location]) -> tuple[Proposal | None, Fix | None]:
         timeline = self._timelines[case.timeline]
         lost = timeline.lost(case.state)
         survived_first = case.kind in (FindingKind.ATOMICITY, FindingKind.RECOVERY) and (
@@ -223,8 +224,7 @@ class Diagnosis:
         if found is None:
             return None, None
         proposal, verified = found
-        place = self._places.location(case.partner, "", "")
-        return proposal, Fix(f"call {' and '.join(proposal.calls)} before {place.short}", verified)
+        return proposal, Fix(f"call {' and '.join(proposal.calls)} before {locations[-1].short}", verified)
 
     def _swap(self, case: _Case) -> Fix | None:
         """Ask whether the two calls would be safe the other way round: the later one alone, without the earlier.
@@ -259,7 +259,19 @@ class Diagnosis:
             else:
                 update = timeline.updates_of(case.partner)[0]
                 locations.append(self._places.of_update(timeline, update, "survived"))
+                self._part(locations, int(timeline.event[case.lost[0]]) if case.lost else case.partner, case.partner)
         return locations
+
+    def _part(self, locations: list[Location], lost: int, survived: int) -> None:
+        """Two places on one line (a function that writes for others) are named by the callers that differ."""
+        first, last = locations[0], locations[-1]
+        if len(locations) != 2 or (first.file, first.line) != (last.file, last.line):
+            return
+        frames = self._places.apart(lost, survived)
+        if frames is not None:
+            for position, (frame, event) in enumerate(zip(frames, (lost, survived), strict=True)):
+                known = locations[position]
+                locations[position] = place_of(frame, self._places.frames(event), known.role, known.what)
 
     def _survivors(self, case: _Case) -> list[str]:
         timeline = self._timelines[case.timeline]

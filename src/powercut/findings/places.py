@@ -50,6 +50,14 @@ class Places:
         frames = self.frames(event)
         return place_of(user_frame(frames), frames, role, what)
 
+    def apart(self, one: int, other: int) -> tuple[Frame, Frame] | None:
+        """Where the call stacks of two events part: a helper that both go through says nothing; None if they do not."""
+        mine, theirs = self.frames(one)[::-1], self.frames(other)[::-1]
+        for frame, counterpart in zip(mine, theirs, strict=False):
+            if frame != counterpart:
+                return (frame, counterpart) if frame.line and counterpart.line else None
+        return None
+
     def of_update(self, timeline: Timeline, update: int, role: str) -> Location:
         """The place that issued an update."""
         event = int(timeline.event[update])

@@ -1,0 +1,28 @@
+"""Two writes through one helper: the finding names the lines that call it."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.cli.kit import World
+
+PROGRAM = """\
+def put(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+put("data/f", "new")
+put("data/done", "yes")
+"""
+CHECK = '[ ! -s done ] || [ "$(cat f)" = new ]'
+
+
+def test_callers_are_named_where_the_innermost_lines_are_one(world: World) -> None:
+    (world.here / "save.py").write_text(PROGRAM)
+    (world.here / "check").write_text(CHECK)
+    ended = world.run("test", "--dir", "data", "--check", "sh check", "--", sys.executable, "save.py")
+    assert ended.code == 1
+    assert "lost:         HERE/save.py:6 in <module>" in ended.out
+    assert "survived:     HERE/save.py:7 in <module>" in ended.out
+    assert "before save.py:7 (verified in the model)" in ended.out
