@@ -110,6 +110,22 @@ def test_caches_that_survive_forgive_missing_flushes_and_nothing_else(case: Memo
     assert run.code == ("eadr" in case.memory), run.output
 
 
+IN_PROGRAM_ORDER = {
+    *("counter-and-data", "directory-doubling", "list-length", "log-header", "root-split", "segment-split"),
+    *("tokens-update", "tx-add-missing", "tx-write-after-free"),
+}
+
+
+@needs_tracer
+@pytest.mark.parametrize(
+    "case", [case for case in memory_cases() if case.name in IN_PROGRAM_ORDER], ids=lambda case: case.name
+)
+def test_kills_at_failure_points_alone_show_what_program_order_shows(case: MemoryCase, tmp_path: Path) -> None:
+    run = explore(case, "buggy", case.fs[:1], tmp_path, "--strategies", "failure-points,store-points")
+    assert run.code == 1, run.output
+    assert {finding.kind for finding in run.findings} <= {"atomicity", "recovery"}, run.output
+
+
 def explore_lmdb(folder: Path, mode: str) -> Run:
     pytest.importorskip("lmdb")
     data = folder / "data"

@@ -132,7 +132,8 @@ def walk(trace: Trace, memory: Memory, internal: bytes) -> MemoryPass:
 
 def media(found: MemoryPass, wanted: Memory) -> list[Memory]:
     """What memory each file is in."""
-    rest = PX86 if any(file.flags & FileFlag.FLUSHED for file in found.files) else PAGE_CACHE
+    flushed = any(file.flags & FileFlag.FLUSHED for file in found.files if file.inode)  # 0: ordinary memory
+    rest = PX86 if flushed else PAGE_CACHE
     return [
         wanted
         if wanted is not AUTO

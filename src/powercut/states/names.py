@@ -7,6 +7,7 @@ from powercut.errors import UsageError
 STRATEGY_NAMES = (
     "only-guaranteed",
     "failure-points",
+    "store-points",
     "prefixes",
     "one-missing",
     "one-early",

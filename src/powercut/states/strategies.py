@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut.states.behaviors.find import representatives
-from powercut.states.failure_points import failure_points
+from powercut.states.failure_points import Granularity, failure_points
 from powercut.states.lattice import Lattice
 from powercut.states.names import STRATEGY_NAMES
 from powercut.states.state import Base, State
@@ -44,6 +44,12 @@ def only_guaranteed(timeline: Timeline, rng: random.Random) -> Iterator[State]:
 def killed_at_failure_points(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """The program was killed where it relies on what it stored, and nothing was lost; each call stack once."""
     for point in failure_points(timeline):
+        yield point.state
+
+
+def killed_at_stores(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    """The program was killed right before a change, and nothing was lost; each call stack once."""
+    for point in failure_points(timeline, Granularity.STORE):
         yield point.state
 
 
@@ -126,6 +132,7 @@ def is_grouped(timeline: Timeline) -> bool:
 STRATEGIES: dict[str, Strategy] = {
     "only-guaranteed": only_guaranteed,
     "failure-points": killed_at_failure_points,
+    "store-points": killed_at_stores,
     "prefixes": prefixes,
     "one-missing": one_missing,
     "one-early": one_early,
