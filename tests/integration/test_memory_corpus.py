@@ -34,9 +34,12 @@ def libraries(request: pytest.FixtureRequest) -> None:
         pytest.skip("libpmemobj-dev is not installed")
 
 
+BUDGET = ("--budget", "12s")  # of those that are not exhausted sooner, findings come in the first seconds
+
+
 def explore(case: MemoryCase, twin: str, fs: tuple[str, ...], folder: Path, *options: str) -> Run:
     built = case.build(twin, folder)
-    return powercut_test(built.workload, built.check, built.data, fs=fs, options=options)
+    return powercut_test(built.workload, built.check, built.data, fs=fs, options=[*BUDGET, *options])
 
 
 @every_twin
@@ -132,7 +135,8 @@ def explore_lmdb(folder: Path, mode: str) -> Run:
     data.mkdir()
     workload = [sys.executable, str(CORPUS / "real" / "lmdb_rows.py"), str(data), mode]
     subprocess.run([*workload, "0"], check=True)  # the environment exists before the recorded run starts
-    return powercut_test(workload, check_command(CORPUS / "real" / "lmdb_check.py", site=True), data)
+    check = check_command(CORPUS / "real" / "lmdb_check.py", site=True)
+    return powercut_test(workload, check, data, options=BUDGET)
 
 
 @needs_tracer

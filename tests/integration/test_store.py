@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus" / "store")
 from harness import Run, powercut_test
 from store_cases import MODELS, SOURCE, SYNCS, WORKLOADS, Store, StoreBug, build_store, store_bugs
 
-FOUND_BY = ("--budget", "6s", "--max-states", "500")  # first findings come within 450 states and 1.5 seconds
+FOUND_BY = ("--budget", "6s", "--max-states", "450")  # first findings come within 450 states and 1.5 seconds
 
 every_bug = pytest.mark.parametrize("bug", store_bugs(), ids=lambda bug: bug.name)
 
