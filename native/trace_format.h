@@ -157,7 +157,8 @@ struct pc_memory {
  */
 enum pc_memory_kind {
     PC_MEMORY_THREAD = 1, /* the records that follow are of thread `value`; first in every run */
-    PC_MEMORY_FILE = 2,   /* `file` stands for inode `value` from here on; repeated after fork and exec */
+    PC_MEMORY_FILE = 2,   /* `file` stands for inode `value` from here on; repeated after fork and exec.
+                             0: memory of no file, which only flushes are about */
     PC_MEMORY_STORE = 3,
     PC_MEMORY_STORE_NONTEMPORAL = 4,
     PC_MEMORY_STORE_LOCKED = 5, /* a locked read-modify-write that took effect; a PC_FENCE_LOCKED stands

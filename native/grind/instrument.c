@@ -200,7 +200,8 @@ static IRExpr *effective_address(struct pass *p) {
 static void end_with_flush(struct pass *p) {
     IRExpr *address = effective_address(p);
     pc_site site = PC_SITE(p->pc, p->instruction.flush, PC_MEMORY_FLUSH, 0);
-    call(p->out, "pc_on_flush", pc_on_flush, mkIRExprVec_2(word(site), address), may_be_mapped(p, address));
+    call(p->out, "pc_on_flush", pc_on_flush, mkIRExprVec_2(word(site), address),
+         not_zero(p, &pc_range_count));
     p->out->next = word(p->pc + p->instruction.length);
     p->out->jumpkind = Ijk_Boring;
 }

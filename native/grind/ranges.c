@@ -77,7 +77,7 @@ static Bool overlaps(const struct pc_range *range, Addr start, Addr end) {
     return range->start < end && start < range->end;
 }
 
-static Int file_number(ULong inode) {
+Int pc_file_number(ULong inode) {
     for (UInt i = 0; i < pc_file_count; i++)
         if (pc_files[i].inode == inode)
             return (Int)i;
@@ -88,7 +88,7 @@ static Int file_number(ULong inode) {
 }
 
 void pc_ranges_map(Addr start, SizeT length, ULong inode, ULong offset, Bool writable) {
-    Int file = file_number(inode);
+    Int file = pc_file_number(inode);
     if (file < 0 || length == 0)
         return;
     struct pc_range range = {start, start + VG_PGROUNDUP(length), offset, (UShort)file, writable};

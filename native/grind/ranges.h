@@ -20,6 +20,9 @@ struct pc_file {
 extern struct pc_file pc_files[];
 extern UInt pc_file_count;
 
+/* The number that stands for an inode in records; -1: there are too many. Inode 0 is memory of no file. */
+Int pc_file_number(ULong inode);
+
 /* How many ranges there are. Generated code looks at it. */
 extern UInt pc_range_count;
 

@@ -115,13 +115,15 @@ static void put_one(Int file, struct pc_memory record) {
 void pc_on_flush(pc_site site, Addr address) {
     Addr line = address & ~(Addr)(LINE - 1);
     const struct pc_range *range = pc_range_from(line);
-    if (range == NULL || range->start > line)
+    Bool mapped = range != NULL && range->start <= line;
+    Int file = mapped ? range->file : pc_file_number(0); /* nothing of that persists: a mistake to be told */
+    if (file < 0)
         return;
-    put_one(range->file, (struct pc_memory){.offset = range->offset + (line - range->start),
-                                            .stack = pc_stack(PC_SITE_PC(site)),
-                                            .file = range->file,
-                                            .kind = PC_MEMORY_FLUSH,
-                                            .size = (UChar)PC_SITE_SIZE(site)});
+    put_one(file, (struct pc_memory){.offset = mapped ? range->offset + (line - range->start) : 0,
+                                     .stack = pc_stack(PC_SITE_PC(site)),
+                                     .file = (UShort)file,
+                                     .kind = PC_MEMORY_FLUSH,
+                                     .size = (UChar)PC_SITE_SIZE(site)});
     pc_pending = 1;
 }
 

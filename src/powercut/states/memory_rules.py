@@ -49,7 +49,7 @@ def media(trace: Trace, wanted: Memory) -> Mapping[int, Memory]:
     stored = trace.inodes(Kind.STORE)
     if wanted is not AUTO:
         return dict.fromkeys(stored, wanted)
-    flushed, synced = trace.inodes(Kind.FLUSH), trace.inodes(Kind.MSYNC)
+    flushed, synced = trace.inodes(Kind.FLUSH) - {0}, trace.inodes(Kind.MSYNC)  # 0: ordinary memory
     rest = PX86 if flushed else PAGE_CACHE
     return {i: PX86 if i in flushed else PAGE_CACHE if i in synced else rest for i in stored}
 
@@ -65,7 +65,7 @@ class MappedFiles:
         """The files that the process of a run has mapped by its end: number -> inode."""
         records = self._trace.run(event)
         inodes = self._inodes[event[PID]]
-        for record in records[records["kind"] == MemoryKind.FILE]:
+        for record in records[(records["kind"] == MemoryKind.FILE) & (records["value"] != 0)]:  # 0: ordinary memory
             inodes[int(record["file"])] = int(record["value"])
         return inodes
 
