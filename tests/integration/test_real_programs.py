@@ -16,13 +16,15 @@ REAL = CORPUS / "real"
 
 pytestmark = pytest.mark.slow
 
+BUDGET = ("--budget", "12s")
+
 
 def explore_sqlite(folder: Path, journal_mode: str, synchronous: str, *check: str) -> Run:
     data = folder / "data"
     data.mkdir()
     workload = [sys.executable, str(REAL / "sqlite_rows.py"), str(data), journal_mode, synchronous]
     subprocess.run([*workload, "0"], check=True)  # the database exists before the recorded run starts
-    return powercut_test(workload, check_command(REAL / "sqlite_check.py", *check), data)
+    return powercut_test(workload, check_command(REAL / "sqlite_check.py", *check), data, options=BUDGET)
 
 
 @pytest.mark.parametrize(("journal_mode", "synchronous"), [("DELETE", "EXTRA"), ("WAL", "FULL")])
@@ -58,7 +60,7 @@ def explore_lmdb(folder: Path, sync: str) -> Run:
     data.mkdir()
     workload = [sys.executable, str(REAL / "lmdb_rows.py"), str(data), sync]
     subprocess.run([*workload, "0"], check=True)  # the environment exists before the recorded run starts
-    return powercut_test(workload, check_command(REAL / "lmdb_check.py", site=True), data)
+    return powercut_test(workload, check_command(REAL / "lmdb_check.py", site=True), data, options=BUDGET)
 
 
 def test_lmdb_keeps_committed_keys(tmp_path: Path) -> None:
@@ -79,6 +81,6 @@ def test_git_is_explored_to_the_end(settings: list[str], tmp_path: Path) -> None
     data.mkdir()
     workload = [sys.executable, str(REAL / "git_commits.py"), str(data), *settings]
     check = check_command(REAL / "git_check.py")
-    run = powercut_test(workload, check, data, options=["--budget", "30s"])
+    run = powercut_test(workload, check, data, options=BUDGET)
     assert run.code == 1 or (run.code == 0 and settings), run.output
     assert run.report["states"], run.output

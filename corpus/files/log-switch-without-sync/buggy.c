@@ -39,7 +39,7 @@ static void append(int sequence, const char *operation) {
     char line[64];
     int length = snprintf(line, 48, "%d %s ", sequence, operation);
     length += snprintf(line + length, 16, "%08x\n", fnv1a(line, length));
-    check(write(wal, line, length) == length, "write log"); // LOST SURVIVED
+    check(write(wal, line, length) == length, "write log");
 }
 
 static void commit(int sequence) {
@@ -51,10 +51,10 @@ static void commit(int sequence) {
 int main(int argc, char **argv) {
     check(argc == 2 && chdir(argv[1]) == 0, "chdir");
     switch_log();
-    append(1, "begin");
-    append(2, "a=1");
+    append(1, "begin"); // LOST
+    append(2, "a=1");   // LOST
     switch_log();
-    append(3, "b=2");
+    append(3, "b=2"); // SURVIVED
     commit(3);
     return 0;
 }
