@@ -218,7 +218,7 @@ def test_what_a_library_does_by_itself_is_internal() -> None:
         address = {s.name: s["st_value"] for s in symbols.iter_symbols()}
     writer = TraceWriter()
     own, library, libc = (
-        writer.entry(TableKind.MODULE, path.encode() + b"\0") for path in ("/home/me/app", LIBRARY, "/lib/libc.so.6")
+        writer.entry(TableKind.MODULE, path.encode() + b"\0") for path in ("/app", LIBRARY, "/lib/libc.so.6")
     )
 
     def stack(*frames: tuple[int, int]) -> None:

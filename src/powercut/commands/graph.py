@@ -48,16 +48,12 @@ def command(
 
 
 def _timeline(path: str, fs: str | None, memory: str | None) -> Timeline:
-    from dataclasses import replace
-
     from powercut.model.filesystem import DEFAULT, file_systems
     from powercut.model.memory import AUTO
-    from powercut.model.memory import memory as memory_row
     from powercut.states.timeline import Timeline
     from powercut.trace.reader import Trace
 
-    row = replace(file_systems(fs or DEFAULT)[0], memory=memory_row(memory or AUTO.name))
-    return Timeline(Trace.open(path), row)
+    return Timeline(Trace.open(path), file_systems(fs or DEFAULT, memory or AUTO.name)[0])
 
 
 def _of_trace(timeline: Timeline, number: int | None, draws: bool) -> str:

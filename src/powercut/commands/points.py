@@ -21,20 +21,16 @@ def command(trace: str, granularity: str, memory: str | None, curve: bool) -> in
     powercut points run.trace
     powercut points --curve run.trace     has the workload reached all there are?
     """
-    from dataclasses import replace
-
     from powercut.findings.places import Places
-    from powercut.model.filesystem import DEFAULT, FILE_SYSTEMS
+    from powercut.model.filesystem import DEFAULT, file_systems
     from powercut.model.memory import AUTO
-    from powercut.model.memory import memory as memory_row
     from powercut.report.point_tree import draw_tree
     from powercut.states.failure_points import Granularity, coverage_curve, failure_points
     from powercut.states.timeline import Timeline
     from powercut.trace.reader import Trace
 
     opened = Trace.open(trace)
-    row = replace(FILE_SYSTEMS[DEFAULT], memory=memory_row(memory or AUTO.name))
-    timeline = Timeline(opened, row)
+    timeline = Timeline(opened, file_systems(DEFAULT, memory or AUTO.name)[0])
     points = failure_points(timeline, Granularity(granularity))
     for line in draw_tree(Places(opened), points):
         click.echo(line)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from powercut.errors import UsageError
-from powercut.model.memory import AUTO, Memory
+from powercut.model.memory import AUTO, Memory, memory
 
 BLOCK = 4096  # what the page cache writes back in one piece
 SECTOR = 512  # what a disk writes in one piece
@@ -107,15 +107,17 @@ FILE_SYSTEMS: dict[str, FileSystem] = {
 DEFAULT = "ext4-ordered"
 
 
-def file_systems(names: str) -> list[FileSystem]:
-    """The rows for a --fs value: a name, several with commas, or `all`."""
+def file_systems(names: str, memory_name: str = AUTO.name) -> list[FileSystem]:
+    """The rows for a --fs value (a name, several with commas, or `all`), with the memory of a --memory value."""
+    mapped = memory(memory_name)
     if names.strip() == "all":
-        return list(FILE_SYSTEMS.values())
+        return [replace(row, memory=mapped) for row in FILE_SYSTEMS.values()]
     rows = []
     for name in (part.strip() for part in names.split(",")):
         if name not in FILE_SYSTEMS:
             known = ", ".join(FILE_SYSTEMS)
             raise UsageError("unknown-fs", f"there is no file system model {name!r}.", f"Known: {known}, all.")
-        if FILE_SYSTEMS[name] not in rows:
-            rows.append(FILE_SYSTEMS[name])
+        row = replace(FILE_SYSTEMS[name], memory=mapped)
+        if row not in rows:
+            rows.append(row)
     return rows

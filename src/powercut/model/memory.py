@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from powercut.errors import UsageError
+from powercut.trace.layout import LINE
 
-LINE = 64  # bytes of a cache line
+__all__ = ["AUTO", "EADR", "LINE", "MEMORIES", "PAGE_CACHE", "PX86", "Memory", "memory"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from powercut.findings.finding import FindingKind
 from powercut.image.scratch import ScratchPolicy
 from powercut.lint.analysis import analyse, confirm
 from powercut.lint.patterns import PATTERNS
-from powercut.model.filesystem import FileSystem, file_systems
+from powercut.model.filesystem import file_systems
 from powercut.model.memory import PAGE_CACHE, memory
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.oracle.callable import CallableOracle
@@ -199,7 +199,8 @@ class Session:
         """A timeline for each model."""
         if trace.truncated:
             self.say(f"the trace {trace.name} was cut short; what it holds is explored", warning=True)
-        timelines = [Timeline(trace, self._on_this_machine(row)) for row in file_systems(self.settings.fs)]
+        rows = file_systems(self.settings.fs, self.settings.memory)
+        timelines = [Timeline(trace, row.torn() if self.settings.tear else row) for row in rows]
         first = timelines[0]
         if not len(first.updates) and trace.truncated:
             raise trace.broken("it was cut short before the program changed anything")
@@ -218,11 +219,6 @@ class Session:
             names = ", ".join(first.index.path_of(obj).decode("utf-8", "replace") for obj in mapped[:3])
             self.say(f"stores through shared mappings are not covered: {names}", warning=True)
         return timelines
-
-    def _on_this_machine(self, row: FileSystem) -> FileSystem:
-        """A row with the disk and the memory that the settings say."""
-        row = replace(row, memory=memory(self.settings.memory))
-        return row.torn() if self.settings.tear else row
 
     def _namespaces(self) -> bool:
         """Whether programs see images at the folder's own path; if not, that is said, once."""

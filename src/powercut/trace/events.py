@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from powercut.trace.layout import EVENT, MEMORY, Flag, Kind, MemoryKind
+from powercut.trace.layout import EVENT, LINE, MEMORY, Flag, Kind, MemoryKind
 
-LINE = 64  # bytes that a flush writes back
 LARGEST_FILE = 1 << 50  # no file system of today holds more; beyond, numbers would collide
 WORD = 8  # bytes that a store changes at most
 _AT_ONCE = 1 << 20  # records looked at together

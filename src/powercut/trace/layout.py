@@ -14,6 +14,7 @@ TRACE_VERSION = 1
 EXTENT_MAGIC = 0x58454350
 HEADER_SIZE = 64
 EXTENT_HEADER_SIZE = 64
+LINE = 64  # bytes of a cache line, which a flush writes back
 
 
 class ExtentKind(IntEnum):

@@ -17,12 +17,12 @@ from heapq import heappop, heappush
 import numpy as np
 import numpy.typing as npt
 
+from powercut.model.memory import LINE
 from powercut.states.behaviors.layouts import Known, Layout, layout_of
 from powercut.states.behaviors.mixing import mix_all
 from powercut.states.behaviors.operations import Operations
 from powercut.states.behaviors.runs import Runs, cut, different, ranges
 
-LINE = 64
 _LINES = 0  # the type of cache lines, where nothing else is known
 
 Bools = npt.NDArray[np.bool_]
