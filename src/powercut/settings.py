@@ -20,7 +20,7 @@ from powercut.errors import UsageError
 from powercut.findings.baseline import DEFAULT as BASELINE
 from powercut.model.filesystem import DEFAULT, file_systems
 from powercut.model.memory import AUTO, memory
-from powercut.states.names import strategies
+from powercut.states.strategy_names import strategies
 
 FILES = ("powercut.toml", "pyproject.toml")
 MOST_WORKERS = 1024  # more processes than that are a slip of the finger

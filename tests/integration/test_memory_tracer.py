@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from powercut.trace.layout import Fence, Flag, Flush, Kind, TableKind
+from powercut.trace.layout import Fence, Flag, Flush, Kind
 from powercut.trace.reader import Trace
 from powercut.trace.symbols import StackResolver
 
@@ -774,12 +774,7 @@ def with_stacks(data: Path, *command: str) -> Recording:
 
 def stacks(run: Recording, *kinds: Kind) -> list[list[Place]]:
     """For each event of some kinds the functions and lines that led to it, innermost first."""
-    content = run.trace
-    resolver = StackResolver(
-        lambda stack: content.entry(TableKind.STACK, stack),
-        lambda module: content.entry(TableKind.MODULE, module),
-        lambda code: content.entry(TableKind.PYCODE, code),
-    )
+    resolver = StackResolver.of(run.trace)
     events = run.events(*kinds)
     resolver.prepare(event.stack for event in events)
     return [[(frame.function, frame.line) for frame in resolver.frames(event.stack)] for event in events]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from powercut.trace.layout import Kind, TableKind
+from powercut.trace.layout import Kind
 from powercut.trace.pycode import line_of, parse_pycode
 from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame, StackResolver, Symbolizer, user_frame
@@ -52,11 +52,7 @@ class Recording:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.resolver = StackResolver(
-            lambda stack: trace.entry(TableKind.STACK, stack),
-            lambda module: trace.entry(TableKind.MODULE, module),
-            lambda code: trace.entry(TableKind.PYCODE, code),
-        )
+        self.resolver = StackResolver.of(trace)
 
     def stacks(self, *kinds: Kind) -> list[tuple[Frame, ...]]:
         events = self.trace.events[self.trace.of_kind(*kinds)]

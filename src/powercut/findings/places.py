@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from powercut.findings.finding import Location
 from powercut.states.timeline import Timeline
-from powercut.trace.layout import Channel, TableKind
+from powercut.trace.layout import Channel
 from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame, StackResolver, user_frame
 
@@ -20,11 +20,7 @@ class Places:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._copy = trace.meta.get("copy", b"").decode("utf-8", "surrogateescape")
-        self._resolver = StackResolver(
-            lambda number: trace.entry(TableKind.STACK, number),
-            lambda number: trace.entry(TableKind.MODULE, number),
-            lambda number: trace.entry(TableKind.PYCODE, number),
-        )
+        self._resolver = StackResolver.of(trace)
 
     def prepare(self, stacks: Iterable[int]) -> None:
         """Look many stacks up at once, which is far quicker than one by one."""
@@ -78,12 +74,7 @@ class Places:
 
 def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str = "") -> Location:
     """A frame of a call stack as a location."""
-    stack = tuple(_line(f) for f in frames)
+    stack = tuple(map(str, frames))
     if frame is None:
         return Location(None, None, None, role, what, stack)
     return Location(frame.file, frame.line, frame.function, role, what, stack)
-
-
-def _line(frame: Frame) -> str:
-    place = f"{frame.file}:{frame.line}" if frame.file and frame.line else frame.file or frame.module or "?"
-    return f"{frame.function} at {place}"

@@ -10,10 +10,10 @@ import os
 from pathlib import Path
 
 from powercut.errors import PowercutError
-from powercut.findings.places import Places
 from powercut.record.tracers import call_tracer
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
+from powercut.trace.symbols import StackResolver
 
 
 class DeathWatch:
@@ -37,7 +37,8 @@ class DeathWatch:
             signals = trace.of_kind(Kind.SIGNAL)
             if not len(signals) or not trace.meta.get("exit", b"").startswith(b"signaled"):
                 return ()
-            return Places(trace).location(int(signals[-1]), "", "").stack
+            stack = int(trace.events["stack"][signals[-1]])
+            return tuple(map(str, StackResolver.of(trace).frames(stack))) if stack else ()
         except PowercutError:
             return ()
         finally:

@@ -20,9 +20,9 @@ from powercut.image.digest import Digester
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.events import Counts, Found, Progress, Said, Subscriber
 from powercut.run.jobs import Executor, Job
-from powercut.states.names import STRATEGY_NAMES
 from powercut.states.state import State
 from powercut.states.strategies import count_states, is_enumerable, queue
+from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 
 MOST_REPEATS = 100_000  # states in a row without a new image: what is left has nothing to show

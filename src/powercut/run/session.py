@@ -46,9 +46,9 @@ from powercut.run.known import apply_baseline, load_baseline
 from powercut.run.store import SavedRun, new_run_folder, save_run
 from powercut.settings import Settings, seconds
 from powercut.states.failure_points import coverage_curve, failure_points
-from powercut.states.names import strategies
 from powercut.states.state import Base, State
 from powercut.states.strategies import is_grouped
+from powercut.states.strategy_names import strategies
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from powercut.states.behaviors.find import representatives
 from powercut.states.failure_points import Granularity, failure_points
 from powercut.states.lattice import Lattice
-from powercut.states.names import STRATEGY_NAMES
 from powercut.states.state import Base, State
+from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 
 EXHAUSTIVE_LIMIT = 1 << 16  # points with more states than this are sampled instead of enumerated

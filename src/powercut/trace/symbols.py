@@ -22,7 +22,9 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
+from powercut.trace.layout import TableKind
 from powercut.trace.pycode import parse_pycode
+from powercut.trace.reader import Trace
 
 _FRAME = struct.Struct("<IIQ")
 _NATIVE = 1
@@ -47,6 +49,10 @@ class Frame:
     line: int | None
     module: str | None
     python: bool = False
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.file and self.line else self.file or self.module or "?"
+        return f"{self.function} at {place}"
 
 
 class _Symbols:
@@ -327,6 +333,15 @@ class StackResolver:
         self._symbolizer = symbolizer or Symbolizer()
         self._paths: dict[int, str | None] = {}
         self._done: dict[int, tuple[Frame, ...]] = {}
+
+    @classmethod
+    def of(cls, trace: Trace) -> StackResolver:
+        """The resolver of a trace's stacks."""
+        return cls(
+            lambda number: trace.entry(TableKind.STACK, number),
+            lambda number: trace.entry(TableKind.MODULE, number),
+            lambda number: trace.entry(TableKind.PYCODE, number),
+        )
 
     def prepare(self, stack_ids: Iterable[int]) -> None:
         """Resolves many stacks at once: one run of addr2line for each file instead of one for each stack."""
