@@ -11,11 +11,14 @@
  * fewer.
  *
  * So a block of 100,000 stores costs as much as the number of its words and the size of the difference.
- * Segments are made on demand and dropped together when they get large. */
+ * Segments are made on demand, `soonest` only when a state asks for it, and dropped together when they get
+ * large. */
 #include "history.h"
 
-#define MOST_BYTES      ((size_t)48 << 20) /* of all segments of a timeline */
-#define MOST_PER_UPDATE 16                 /* writers for each update; beyond, the block is not worth it */
+/* Of all segments of a timeline: some megabytes, and enough for a few writers of each update. What is dropped
+ * too early is made again for every state, which costs as much as the trace is long. */
+#define MOST_BYTES(h)   (((size_t)48 << 20) + (size_t)(h)->update_count * 16)
+#define MOST_PER_UPDATE 16 /* writers for each update; beyond, the block is not worth it */
 
 struct segments {
     size_t bytes; /* what it takes; 0: this block is left to the walk */
@@ -24,8 +27,8 @@ struct segments {
         shows_lost; /* the model shows garbage, and this block has data that was behind the end of its file */
     int32_t *edge;  /* count + 1 */
     int64_t *first; /* count + 1: the writers of segment i are from first[i] to first[i + 1] */
-    int32_t *writer;    /* update numbers */
-    int64_t *soonest;   /* the earliest guarantee of this and all later writers of the segment */
+    int32_t *writer;  /* update numbers */
+    int64_t *soonest; /* the earliest guarantee of this and all later writers of the segment; NULL: unknown */
     uint16_t at[BLOCK]; /* offset -> segment */
 };
 
@@ -130,8 +133,7 @@ static bool list_writers(struct segments *s, struct merge all, int64_t low, int6
         return true;
     }
     s->writer = malloc((size_t)(total + 1) * sizeof(*s->writer));
-    s->soonest = malloc((size_t)(total + 1) * sizeof(*s->soonest));
-    if (s->writer == NULL || s->soonest == NULL) {
+    if (s->writer == NULL) {
         return false;
     }
     for (struct merge m = all; next(&m, &u);) {
@@ -141,6 +143,18 @@ static bool list_writers(struct segments *s, struct merge all, int64_t low, int6
             }
         }
     }
+    s->bytes = sizeof(*s) + (size_t)s->count * 12 + (size_t)total * sizeof(*s->writer);
+    return true;
+}
+
+/* Fills `soonest`; false without memory. */
+static bool rank_writers(struct segments *s, History *h) {
+    size_t bytes = (size_t)(s->first[s->count] + 1) * sizeof(*s->soonest);
+    s->soonest = malloc(bytes);
+    if (s->soonest == NULL) {
+        return false;
+    }
+    h->segment_bytes += bytes;
     for (int i = 0; i < s->count; i++) {
         int64_t soonest = INT64_MAX;
         for (int64_t w = s->first[i + 1] - 1; w >= s->first[i]; w--) {
@@ -149,7 +163,6 @@ static bool list_writers(struct segments *s, struct merge all, int64_t low, int6
             s->soonest[w] = soonest;
         }
     }
-    s->bytes = sizeof(*s) + (size_t)s->count * 12 + (size_t)total * 12;
     return true;
 }
 
@@ -169,7 +182,7 @@ static struct segments *make(const History *h, int32_t file, int64_t block, int6
 static struct segments *segments_of(History *h, int32_t file, int64_t block, int64_t position) {
     if (h->segments == NULL) {
         h->segments = calloc((size_t)h->block_count + 1, sizeof(*h->segments));
-    } else if (h->segment_bytes > MOST_BYTES) {
+    } else if (h->segment_bytes > MOST_BYTES(h)) {
         pc_drop_segments(h);
     }
     if (h->segments != NULL && h->segments[position] == NULL) {
@@ -227,11 +240,15 @@ static void note_delta(const Survivors *state, const struct segments *s, int32_t
     }
 }
 
-/* Finds for each segment the last writer that shows, -1 for none. */
-static void find_writers(const Survivors *state, const struct segments *s, int32_t file, int64_t low,
+/* Finds for each segment the last writer that shows, -1 for none; false without memory. */
+static bool find_writers(const Survivors *state, struct segments *s, int32_t file, int64_t low,
                          int32_t *last_writer) {
     int64_t newest[BLOCK], sure[BLOCK], waiting = 0;
     bool bisect = state->delta_kept && !s->shows_lost;
+    if (bisect && s->soonest == NULL && !rank_writers(s, state->history)) {
+        PyErr_NoMemory();
+        return false;
+    }
     for (int i = 0; i < s->count; i++) {
         struct span all = {s->first[i], s->first[i + 1]};
         newest[i] = pc_issued_end(s->writer, all, state->issued) - 1;
@@ -250,6 +267,7 @@ static void find_writers(const Survivors *state, const struct segments *s, int32
     if (by_delta) {
         note_delta(state, s, file, low, last_writer);
     }
+    return true;
 }
 
 int pc_block_by_segments(const Survivors *state, int32_t file, int64_t block, int64_t position,
@@ -262,7 +280,9 @@ int pc_block_by_segments(const Survivors *state, int32_t file, int64_t block, in
         return s == NULL ? -1 : 0;
     }
     int32_t last_writer[BLOCK];
-    find_writers(state, s, file, block * BLOCK, last_writer);
+    if (!find_writers(state, s, file, block * BLOCK, last_writer)) {
+        return -1;
+    }
     pc_base_block(state->history, file, block, into);
     for (int i = 0; i < s->count; i++) {
         int first, last, filler, from = s->edge[i];

@@ -59,7 +59,7 @@ class FailurePoint:
 def failure_points(timeline: Timeline, granularity: Granularity = Granularity.PERSISTENCY) -> list[FailurePoint]:
     """The failure points of a run, in the order in which they were first reached."""
     events = candidates(timeline, granularity)
-    stacks = timeline.trace.events["stack"][events]
+    stacks = timeline.trace.at("stack", events)
     unknown = [FailurePoint(event, 0, 1) for event in events[stacks == 0].tolist()]  # nothing tells them apart
     numbers, first, counts = np.unique(stacks, return_index=True, return_counts=True)
     found = zip(events[first].tolist(), numbers.tolist(), counts.tolist(), strict=True)
@@ -68,17 +68,16 @@ def failure_points(timeline: Timeline, granularity: Granularity = Granularity.PE
 
 def candidates(timeline: Timeline, granularity: Granularity) -> npt.NDArray[np.int64]:
     """The events that are failure points, whatever their stack, in order."""
-    changes = np.unique(timeline.event).astype(np.int64)
+    changes = timeline.event[np.diff(timeline.event, prepend=-1) > 0].astype(np.int64)
     if granularity is Granularity.STORE:
         return changes
-    persists = np.flatnonzero(_persist(timeline.trace.events))
+    persists = timeline.trace.where(_persist)
     before = np.searchsorted(changes, persists)  # changes that came before each
     return persists[np.diff(before, prepend=0) > 0]
 
 
-def _persist(events: Any) -> npt.NDArray[np.bool_]:
+def _persist(kinds: npt.NDArray[Any], flags: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Which events make something durable."""
-    kinds, flags = events["kind"], events["flags"]
     stores = (kinds == Kind.STORE) & ((flags & _STORES_AND_PERSISTS) != 0) & ((flags & int(Flag.REST)) == 0)
     writes = (kinds == Kind.WRITE) & ((flags & _WRITES_AND_PERSISTS) != 0)
     found: npt.NDArray[np.bool_] = np.isin(kinds, _PERSISTS) | stores | writes

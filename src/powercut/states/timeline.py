@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -55,10 +56,11 @@ class Timeline:
         self.guaranteed: Numbers = (
             np.frombuffer(self.updates.guaranteed, np.int64) if len(self.updates) else np.empty(0, np.int64)
         )
-        self._guarantee_order = np.argsort(self.guaranteed, kind="stable").astype(np.int32)
-        # Plain arrays for single look-ups, where numpy's overhead is many times the work.
-        self._sorted_guarantees = array("q", self.guaranteed[self._guarantee_order].tobytes())
-        self._highest = np.maximum.accumulate(self.guaranteed) if len(self.updates) else self.guaranteed
+        # When something is guaranteed, and how much by then. Plain arrays, because numpy's overhead would be many
+        # times the work of a single look-up.
+        times, counts = np.unique(self.guaranteed, return_counts=True)
+        self._guarantee_times = array("q", times.tobytes())
+        self._guaranteed_by = array("q", np.append(0, np.cumsum(counts)).tobytes())
 
     @property
     def label(self) -> str:
@@ -79,13 +81,26 @@ class Timeline:
 
     def pending(self, point: int) -> list[int]:
         """Updates issued and not yet guaranteed at a point, in order."""
-        low = int(np.searchsorted(self._highest, point, side="right"))
+        low = int(np.searchsorted(self._latest_so_far, point, side="right"))
         high = self.issued(point)
         return (np.flatnonzero(self.guaranteed[low:high] > point) + low).tolist() if low < high else []
 
     def count_pending(self, point: int) -> int:
         """How many updates are pending: what is guaranteed by a point was issued by then."""
-        return self.issued(point) - bisect_right(self._sorted_guarantees, point)
+        return self.issued(point) - self._count_guaranteed(point)
+
+    def _count_guaranteed(self, point: int) -> int:
+        return self._guaranteed_by[bisect_right(self._guarantee_times, point)]
+
+    @cached_property
+    def _latest_so_far(self) -> Numbers:
+        """For each update the latest guarantee of it and those before it."""
+        return np.maximum.accumulate(self.guaranteed) if len(self.updates) else self.guaranteed
+
+    @cached_property
+    def _guarantee_order(self) -> npt.NDArray[np.int32]:
+        """All updates, those first that were guaranteed first."""
+        return np.argsort(self.guaranteed, kind="stable").astype(np.int32)
 
     def survives(self, state: State, update: int) -> bool:
         """Whether an update is part of a state."""
@@ -111,7 +126,7 @@ class Timeline:
         """The same for two ways to write one state: the crash point that covers it and a hash of what was kept."""
         kept = _engine.mark_set(state.delta)
         if state.base is Base.ISSUED:
-            sure = bisect_right(self._sorted_guarantees, state.point)
+            sure = self._count_guaranteed(state.point)
             kept ^= self._issue_marks.of_first(self.issued(state.point)) ^ self._guarantee_marks.of_first(sure)
         return bisect_left(self.points, state.point), kept
 
@@ -177,7 +192,7 @@ class Timeline:
     def outputs(self) -> list[tuple[int, int]]:
         """(event, channel) of everything the program said to the outside."""
         indices = self.trace.of_kind(Kind.OUTPUT)
-        return list(zip(indices.tolist(), self.trace.events["extra"][indices].tolist(), strict=True))
+        return list(zip(indices.tolist(), self.trace.at("extra", indices).tolist(), strict=True))
 
     @cached_property
     def prints(self) -> list[int]:
@@ -201,24 +216,21 @@ class Timeline:
         return self._sent.by(point)
 
     @cached_property
-    def points(self) -> list[int]:
+    def points(self) -> Sequence[int]:
         """The crash points that matter, in order.
 
         Between two guarantees the possible states only grow, so the last moment before each guarantee shows them
         all; what the program had said by then is what it owed, so the last moment before each output counts, too.
+        Of points with nothing but words in between the last one counts: it owes more.
         """
-        guarantees = {int(time) - 1 for time in np.unique(self.guaranteed) if time <= self.end}
-        says = {2 * index - 1 for index, _ in self.outputs}
-        points: list[int] = []
-        seen = (-1, -1)
-        for point in sorted(guarantees | says | {self.end}):
-            owes = (self.issued(point), bisect_right(self._sorted_guarantees, point))
-            if owes == seen and points:
-                points[-1] = point  # nothing but words in between: the later moment owes more
-            elif point >= 0:
-                points.append(point)
-            seen = owes
-        return points
+        guarantees = np.frombuffer(self._guarantee_times, np.int64)
+        says = np.array([2 * index for index, _ in self.outputs], np.int64)
+        points = np.union1d(np.append(guarantees[guarantees <= self.end], says) - 1, self.end)
+        points = points[points >= 0]
+        issued = np.searchsorted(self.event, points // 2, side="right")
+        sure = np.searchsorted(guarantees, points, side="right")
+        last = np.append((np.diff(issued) != 0) | (np.diff(sure) != 0), True)
+        return array("q", points[last].tobytes())
 
     # Images
 
@@ -246,25 +258,25 @@ class Timeline:
         """Updates that survive in one of two states and not in the other."""
         if before.point == after.point and before.base is after.base:
             return before.delta ^ after.delta
-        candidates: set[int] = set(before.delta | after.delta)
-        candidates.update(self._base_difference(before, after))
-        return self.survivors(before).differing(self.survivors(after), candidates)
+        between = self._base_difference(before, after)
+        if not before.delta and not after.delta and isinstance(between, range):
+            return between
+        more = [update for update in before.delta | after.delta if update not in between]
+        return self.survivors(before).differing(self.survivors(after), chain(between, more))
 
-    def _base_difference(self, before: State, after: State) -> Iterable[int]:
-        if before.base is not after.base:
-            return [
-                *self.pending(before.point),
-                *self.pending(after.point),
-                *range(*sorted((self.issued(before.point), self.issued(after.point)))),
-                *self._guaranteed_between(before.point, after.point),
-            ]
-        if before.base is Base.ISSUED:
-            return range(*sorted((self.issued(before.point), self.issued(after.point))))
-        return self._guaranteed_between(before.point, after.point)
+    def _base_difference(self, before: State, after: State) -> range | Set[int]:
+        """Updates that may survive in one of two states only, whatever their deltas."""
+        issued = range(*sorted((self.issued(before.point), self.issued(after.point))))
+        if before.base is after.base is Base.ISSUED:
+            return issued
+        guaranteed = self._guaranteed_between(before.point, after.point)
+        if before.base is after.base:
+            return set(guaranteed)
+        return {*self.pending(before.point), *self.pending(after.point), *issued, *guaranteed}
 
     def _guaranteed_between(self, one: int, other: int) -> list[int]:
         low, high = sorted((one, other))
-        first, last = (bisect_right(self._sorted_guarantees, time) for time in (low, high))
+        first, last = self._count_guaranteed(low), self._count_guaranteed(high)
         found: list[int] = self._guarantee_order[first:last].tolist()
         return found
 

@@ -12,7 +12,7 @@ Columns are made when they are asked for: a trace of ten million stores must not
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from powercut.trace.layout import EVENT, LINE, MEMORY, Flag, Kind, MemoryKind
 LARGEST_FILE = 1 << 50  # no file system of today holds more; beyond, numbers would collide
 WORD = 8  # bytes that a store changes at most
 _AT_ONCE = 1 << 20  # records looked at together
+_GATHERED = 1 << 16  # records picked out together: their bytes are numbered one by one
 _POSITION_BITS = 40
 _KINDS = {
     MemoryKind.THREAD: (Kind.MEMORY, 0),
@@ -46,6 +47,7 @@ for _memory_kind, (_kind, _flags) in _KINDS.items():
 
 Array = npt.NDArray[Any]
 Buffer = mmap.mmap | bytes
+Test = Callable[[Array, Array], Array]  # of kinds and flags: which of them are meant
 
 
 class BrokenRunError(ValueError):
@@ -98,13 +100,38 @@ class OpenedEvents:
         indices = np.where(indices < 0, indices + self._length, indices)
         if len(indices) and (int(indices.min()) < 0 or int(indices.max()) >= self._length):
             raise IndexError("no such event")
-        owner = np.searchsorted(self.starts, indices, side="right") - 1
+        owner, inside, positions = self._locate(indices)
         found = self._written[owner]
-        inside = self._is_run[owner]
-        if inside.any():
-            run = np.searchsorted(self._runs, owner[inside])
-            found[inside] = self._as_events(self._first[run] + indices[inside] - self.starts[owner[inside]])
+        if len(positions):
+            found[inside] = self._as_events(positions)
         return found
+
+    def at(self, name: str, indices: Array) -> Array:
+        """One field of some events, without the column of all."""
+        owner, inside, positions = self._locate(indices)
+        found = self._written[name][owner]
+        if len(positions):
+            where = self._offsets(positions)[1]
+            found[inside] = self._field(name, positions, self._gather(where), where)
+        return found
+
+    def where(self, test: Test) -> Array:
+        """The indices of events whose kinds and flags pass a test, in order."""
+        calls = self.starts[test(self._written["kind"], self._written["flags"]) & ~self._is_run]
+        wanted = test(_KIND_OF, _FLAGS_OF) & (_KIND_OF != 0)
+        found = [calls]
+        for position, records in self._batches() if wanted.any() else ():
+            mine = np.flatnonzero(wanted[records["kind"]]) + position
+            run = np.searchsorted(self._first, mine, side="right") - 1
+            found.append(self.starts[self._runs[run]] + mine - self._first[run])
+        return np.sort(np.concatenate(found))
+
+    def _locate(self, indices: Array) -> tuple[Array, Array, Array]:
+        """The written event of each index, which of them are runs, and the positions of the records in these."""
+        owner = np.searchsorted(self.starts, indices, side="right") - 1
+        inside = self._is_run[owner]
+        run = np.searchsorted(self._runs, owner[inside])
+        return owner, inside, self._first[run] + indices[inside] - self.starts[owner[inside]]
 
     def inodes(self, kind: Kind) -> set[int]:
         """The files that records of a kind are about."""
@@ -233,11 +260,18 @@ class OpenedEvents:
     def _as_events(self, positions: Array) -> Array:
         """Records as events."""
         _, where = self._offsets(positions)
-        content = np.frombuffer(self._buffer, np.uint8)
-        records = content[where[:, None] + np.arange(MEMORY.itemsize)].reshape(-1).view(MEMORY)
+        records = self._gather(where)
         found = np.zeros(len(positions), EVENT)
         for name in EVENT.names or ():
             found[name] = self._field(name, positions, records, where)
+        return found
+
+    def _gather(self, where: Array) -> Array:
+        """The records that begin at some places in the file."""
+        content, found = np.frombuffer(self._buffer, np.uint8), np.empty(len(where), MEMORY)
+        for start in range(0, len(where), _GATHERED):
+            some = where[start : start + _GATHERED, None] + np.arange(MEMORY.itemsize)
+            found[start : start + _GATHERED] = content[some].reshape(-1).view(MEMORY)
         return found
 
     def _column(self, name: str) -> Array:

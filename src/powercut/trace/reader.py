@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut.errors import UsageError
-from powercut.trace.events import LARGEST_FILE, BrokenRunError, OpenedEvents
+from powercut.trace.events import LARGEST_FILE, BrokenRunError, OpenedEvents, Test
 from powercut.trace.layout import (
     DATA,
     ENTRY,
@@ -141,7 +141,20 @@ class Trace:
 
     def of_kind(self, *kinds: Kind) -> npt.NDArray[np.int64]:
         """Indices of all events of some kinds, in order."""
-        return np.flatnonzero(np.isin(self.events["kind"], kinds))
+        return self.where(lambda found, _: np.isin(found, kinds))
+
+    def where(self, test: Test) -> npt.NDArray[np.int64]:
+        """Indices of all events whose kinds and flags pass a test, in order."""
+        if isinstance(self.events, OpenedEvents):
+            return self.events.where(test)
+        return np.flatnonzero(test(self.events["kind"], self.events["flags"]))
+
+    def at(self, name: str, indices: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """One field of some events."""
+        if isinstance(self.events, OpenedEvents):
+            return self.events.at(name, indices)
+        found: npt.NDArray[Any] = self.events[name][indices]
+        return found
 
     def notes(self) -> list[str]:
         """What the tracer had to say to the user."""
