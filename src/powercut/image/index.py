@@ -6,8 +6,8 @@ length of the trace. What blocks and sizes come from is looked up in C (`_engine
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from powercut.states.updates import UpdateKind, Updates
 from powercut.trace.reader import Trace
 
 _BLOCK_BITS = 40  # a block key: object above, block number below
+_AT_ONCE = 1 << 20  # updates looked at together
 _Int32 = npt.NDArray[np.int32]
 _Int64 = npt.NDArray[np.int64]
 
@@ -74,22 +75,32 @@ class ImageIndex:
 
         The keys of all blocks that are touched, where the updates of each begin, and all these updates.
         """
-        updates = self.updates
-        data = np.flatnonzero(kind == UpdateKind.DATA).astype(np.int32)
-        start = np.frombuffer(updates.start or b"", np.int64)[data]
-        length = np.frombuffer(updates.length or b"", np.int64)[data]
-        first = start // BLOCK
-        counts = np.maximum((start + length - 1) // BLOCK - first + 1, 0)
-        del start, length
-        keys = first | obj[data].astype(np.int64) << _BLOCK_BITS
-        if counts.max(initial=1) > 1 or counts.min(initial=1) < 1:
-            keys, data = np.repeat(keys, counts), np.repeat(data, counts)
+        counts: Counter[int] = Counter()
+        for keys, _ in self._block_keys(kind, obj):
+            counts.update(dict(zip(*map(np.ndarray.tolist, np.unique(keys, return_counts=True)), strict=True)))
+        blocks = np.array(sorted(counts), np.int64)
+        begins = np.cumsum([0, *(counts[block] for block in blocks.tolist())], dtype=np.int64)
+        found, filled = np.empty(begins[-1], np.int32), begins[:-1].copy()
+        for keys, updates in self._block_keys(kind, obj):
+            order = np.argsort(keys, kind="stable")
+            block, first, many = np.unique(keys[order], return_index=True, return_counts=True)
+            place = np.searchsorted(blocks, block)
+            found[np.arange(len(order)) + np.repeat(filled[place] - first, many)] = updates[order]
+            filled[place] += many
+        return blocks, begins, found
+
+    def _block_keys(self, kind: npt.NDArray[np.int8], obj: _Int32) -> Iterator[tuple[_Int64, _Int32]]:
+        """The blocks that data updates touch, with these updates, many at a time: all at once take much memory."""
+        starts, lengths = (
+            np.frombuffer(column or b"", np.int64) for column in (self.updates.start, self.updates.length)
+        )
+        for begin in range(0, len(kind), _AT_ONCE):
+            data = (np.flatnonzero(kind[begin : begin + _AT_ONCE] == UpdateKind.DATA) + begin).astype(np.int32)
+            first = starts[data] // BLOCK
+            counts = np.maximum((starts[data] + lengths[data] - 1) // BLOCK - first + 1, 0)
+            keys = np.repeat(first | obj[data].astype(np.int64) << _BLOCK_BITS, counts)
             keys += np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
-        del first, counts
-        order = np.argsort(keys, kind="stable")
-        keys, data = keys[order], data[order]
-        begins = np.flatnonzero(np.diff(keys, prepend=-1))
-        return keys[begins], np.append(begins, len(keys)).astype(np.int64), data
+            yield keys, np.repeat(data, counts)
 
     def _extents(self) -> tuple[_Int32, _Int64]:
         """The content of the snapshot: whose each piece is; its offset in the file, length, place in the trace."""

@@ -68,11 +68,10 @@ def failure_points(timeline: Timeline, granularity: Granularity = Granularity.PE
 
 def candidates(timeline: Timeline, granularity: Granularity) -> npt.NDArray[np.int64]:
     """The events that are failure points, whatever their stack, in order."""
-    changes = timeline.event[np.diff(timeline.event, prepend=-1) > 0].astype(np.int64)
     if granularity is Granularity.STORE:
-        return changes
+        return timeline.event[np.diff(timeline.event, prepend=-1) > 0].astype(np.int64)
     persists = timeline.trace.where(_persist)
-    before = np.searchsorted(changes, persists)  # changes that came before each
+    before = np.searchsorted(timeline.event, persists.astype(np.int32))  # updates that came before each
     return persists[np.diff(before, prepend=0) > 0]
 
 

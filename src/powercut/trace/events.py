@@ -50,6 +50,12 @@ Buffer = mmap.mmap | bytes
 Test = Callable[[Array, Array], Array]  # of kinds and flags: which of them are meant
 
 
+def let_go(buffer: Buffer) -> None:
+    """Give back the pages of a trace: a pass over all of it would otherwise hold all of it in memory."""
+    if isinstance(buffer, mmap.mmap):
+        buffer.madvise(mmap.MADV_DONTNEED)
+
+
 class BrokenRunError(ValueError):
     """A run that no tracer writes."""
 
@@ -108,11 +114,14 @@ class OpenedEvents:
 
     def at(self, name: str, indices: Array) -> Array:
         """One field of some events, without the column of all."""
-        owner, inside, positions = self._locate(indices)
-        found = self._written[name][owner]
-        if len(positions):
-            where = self._offsets(positions)[1]
-            found[inside] = self._field(name, positions, self._gather(where), where)
+        found = np.empty(len(indices), EVENT[name])
+        for start in range(0, len(indices), _AT_ONCE):
+            owner, inside, positions = self._locate(indices[start : start + _AT_ONCE])
+            values = self._written[name][owner]
+            if len(positions):
+                where = self._offsets(positions)[1]
+                values[inside] = self._field(name, positions, self._gather(where), where)
+            found[start : start + _AT_ONCE] = values
         return found
 
     def where(self, test: Test) -> Array:
@@ -124,7 +133,9 @@ class OpenedEvents:
             mine = np.flatnonzero(wanted[records["kind"]]) + position
             run = np.searchsorted(self._first, mine, side="right") - 1
             found.append(self.starts[self._runs[run]] + mine - self._first[run])
-        return np.sort(np.concatenate(found))
+        indices = np.concatenate(found)
+        indices.sort()
+        return indices
 
     def _locate(self, indices: Array) -> tuple[Array, Array, Array]:
         """The written event of each index, which of them are runs, and the positions of the records in these."""
@@ -162,6 +173,7 @@ class OpenedEvents:
                 if done - position >= _AT_ONCE:
                     yield position, np.concatenate(views) if len(views) > 1 else views[0]
                     views, position = [], done
+                    let_go(self._buffer)
         if views:
             yield position, np.concatenate(views) if len(views) > 1 else views[0]
 

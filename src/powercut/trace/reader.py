@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut.errors import UsageError
-from powercut.trace.events import LARGEST_FILE, BrokenRunError, OpenedEvents, Test
+from powercut.trace.events import LARGEST_FILE, BrokenRunError, OpenedEvents, Test, let_go
 from powercut.trace.layout import (
     DATA,
     ENTRY,
@@ -41,6 +41,7 @@ _IN_RUNS = (Kind.STORE, Kind.FLUSH, Kind.FENCE, Kind.UNMAP)
 _WITH_CONTENT = (Kind.WRITE, Kind.SNAP_DATA)
 _AT_OFFSETS = (*_WITH_CONTENT, Kind.SNAP_FILE, Kind.TRUNCATE, Kind.FALLOCATE)
 _AT_ONCE = 4096  # events turned into tuples at a time
+_HELD = 64 << 20  # bytes of runs that a pass over them holds in memory
 Events = npt.NDArray[Any]
 
 
@@ -63,6 +64,7 @@ class Trace:
         self.events = self._opened() if opened else self._written
         self._tables = self._read_tables(entries)
         self._strings: list[bytes] | None = None
+        self._handed_out = 0
         self.meta = self._read_meta()
         self.truncated = cut_short or "exit" not in self.meta  # how the program ended is written last
         self._check_references()
@@ -121,6 +123,10 @@ class Trace:
 
     def run(self, event: Record) -> npt.NDArray[Any]:
         """The records of a run."""
+        self._handed_out += event[LENGTH]
+        if self._handed_out > _HELD:
+            self._handed_out = 0
+            let_go(self._buffer)
         return np.frombuffer(self._buffer, MEMORY, event[LENGTH] // MEMORY.itemsize, event[DATA])
 
     @property
