@@ -129,6 +129,18 @@ def test_kills_at_failure_points_alone_show_what_program_order_shows(case: Memor
     assert {finding.kind for finding in run.findings} <= {"atomicity", "recovery"}, run.output
 
 
+@needs_tracer
+def test_ids_are_the_same_in_every_run(tmp_path: Path) -> None:
+    """Address randomisation is on: the program, its libraries and the pool are somewhere else each time."""
+    (case,) = [case for case in memory_cases() if case.name == "tokens-update"]
+    found = []
+    for number in range(2):
+        (tmp_path / str(number)).mkdir()
+        run = explore(case, "buggy", case.fs[:1], tmp_path / str(number), "--max-states", "200")
+        found.append([finding.id for finding in run.findings])
+    assert found[0] == found[1] != []
+
+
 def explore_lmdb(folder: Path, mode: str) -> Run:
     pytest.importorskip("lmdb")
     data = folder / "data"
