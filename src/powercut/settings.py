@@ -42,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         timeout: seconds after which a check counts as hung.
         workers: checks that run at the same time; 0 for one for each core.
         seed: makes the random part of the search repeatable.
+        cache: use verdicts that earlier runs kept; without, all are asked for again, and kept instead.
         tear: let blocks tear into 512-byte sectors.
         scratch: folder for images, None for memory.
         output: folder for saved runs.
@@ -62,6 +63,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     timeout: float = 10.0
     workers: int = 0
     seed: int = 0
+    cache: bool = True
     tear: bool = False
     scratch: str | None = None
     output: str = ".powercut"

@@ -138,7 +138,7 @@ def test_every_field_of_the_report_is_explained() -> None:
     place = Location("f.py", 1, "f", "lost")
     texts = {"outcome": "fail", "code": 1, "output": ""}
     finding = Finding(FindingKind.ORDERING, "m", [place], Fix("t", True), [], [], state, **texts)
-    states = ("tested", "equivalent", "total", "failed", "exhausted", "by_strategy")
+    states = ("tested", "known", "equivalent", "total", "failed", "exhausted", "by_strategy")
     report = document(SavedRun(findings=[finding], states=dict.fromkeys(states, 0)))
     page = (ROOT / "docs" / "findings.md").read_text()
     missing = {key for key in keys(report) if f"`{key}`" not in page}

@@ -25,6 +25,7 @@ _EXPLORE = (
     click.option("--timeout", type=float, metavar="SECONDS", help="A check that takes longer has hung (default 10)."),
     click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: all cores)."),
     click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search."),
+    click.option("--cache/--no-cache", default=None, help="Use the verdicts of earlier runs (default: yes)."),
     click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),
     click.option("--lint/--no-lint", default=None, help="Look for patterns of misuse in the trace, too."),
     click.option(

@@ -13,6 +13,7 @@ class Counts:
     """How far the search is."""
 
     tested: int = 0  # states the oracle judged
+    known: int = 0  # states whose verdict was kept from an earlier run
     equal: int = 0  # states whose image had been judged already
     total: int | None = None  # all states of all crash points; None where they are too many to count
     failed: int = 0  # judged states that did not pass

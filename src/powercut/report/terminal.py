@@ -71,7 +71,8 @@ def progress_line(progress: Progress) -> str:
     speed = f", {rate:.0f}/s" if rate else ""
     left = f", {progress.left:.0f} s left" if progress.left is not None else ""
     found = f"{progress.findings} finding{'s' if progress.findings != 1 else ''}"
-    return f"{counts.tested} states tested, {counts.equal} equal{of}{speed}, {found}{left}"
+    known = f", {counts.known} known" if counts.known else ""
+    return f"{counts.tested} states tested{known}, {counts.equal} equal{of}{speed}, {found}{left}"
 
 
 def _markup_free(text: str) -> str:

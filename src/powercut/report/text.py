@@ -47,11 +47,12 @@ def summary(run: SavedRun, folder: Path, analysis: str = "") -> str:
     found += f" ({len(known)} known)" if known else ""
     of = f" of {states['total']}" if states.get("total") is not None else ""
     all_tested = "; every state was covered" if states.get("exhausted") else ""
+    known_before = f", {states['known']} known from earlier runs" if states.get("known") else ""
     parts.append(
-        f"{found}: {states['tested']} states tested, {states['equivalent']} equal to a tested one{of}{all_tested}, "
-        f"{run.seconds:.1f} s, model {run.model}"
+        f"{found}: {states['tested']} states tested{known_before}, {states['equivalent']} equal to a tested one{of}"
+        f"{all_tested}, {run.seconds:.1f} s, model {run.model}"
     )
-    if not states["tested"] and not run.findings and not run.interrupted:
+    if not states["tested"] and not states.get("known") and not run.findings and not run.interrupted:
         parts.append("the budget ended before anything was covered; give it more with --budget or --max-states")
     if run.interrupted:
         parts.append("interrupted: what was found so far is saved")

@@ -20,6 +20,8 @@ from powercut.image.digest import Digester
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.events import Counts, Found, Progress, Said, Subscriber
 from powercut.run.jobs import Executor, Job
+from powercut.run.kept import Key
+from powercut.run.recall import Recall
 from powercut.states.state import State
 from powercut.states.strategies import count_states, is_enumerable, queue
 from powercut.states.strategy_names import STRATEGY_NAMES
@@ -29,7 +31,6 @@ MOST_REPEATS = 100_000  # states in a row without a new image: what is left has 
 PROGRESS_EVERY = 0.2  # seconds
 
 Owed = Callable[[Timeline, int], Hashable]  # what an oracle holds the program to at a point
-Key = tuple[int, Hashable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Exploration:
         seed: int,
         tell: Subscriber,
         strategies: Sequence[str] = STRATEGY_NAMES,
+        recall: Recall | None = None,
     ) -> None:
         self.counts = Counts()
         self.interrupted = False
@@ -62,7 +64,8 @@ class Exploration:
         self._seed = seed
         self._tell = tell
         self._strategies = tuple(strategies)
-        self._digesters = [Digester(timeline) for timeline in timelines]
+        self._recall = recall or Recall()
+        self._digesters = [Digester(timeline, whole=self._recall.active) for timeline in timelines]
         self._verdicts: dict[Key, Verdict] = {}
         self._waiting: dict[Key, list[tuple[int, State]]] = {}  # states whose image is being judged
         # Number of a job -> the job, its image, and whether it counts as a state tested.
@@ -122,6 +125,12 @@ class Exploration:
     def _take(self, number: int, state: State, key: Key) -> bool:
         """Send a state to be judged, unless its image was or is being judged."""
         verdict = self._verdicts.get(key)
+        if verdict is None and key not in self._waiting and (verdict := self._recalled(key)) is not None:
+            self.counts.known += 1
+            self.counts.failed += not verdict.passed
+            if not verdict.passed:
+                self._failures.append((number, state, verdict))
+            return True
         if verdict is not None or key in self._waiting:
             self.counts.equal += 1
             if verdict is None:
@@ -132,6 +141,15 @@ class Exploration:
         self._waiting[key] = [(number, state)]
         self._submit(Job(self._next_job, number, state), key, counts=True)
         return True
+
+    def _recalled(self, key: Key) -> Verdict | None:
+        """The verdict of an earlier run, from now on one of this run's."""
+        verdict = self._recall.find(key)
+        if verdict is not None:
+            self._verdicts[key] = verdict
+            if verdict.outcome is Outcome.HANG:
+                self._asked_again[key] = verdict  # it was confirmed then
+        return verdict
 
     def _submit(self, job: Job, key: Key, *, counts: bool) -> None:
         self._running[job.id] = (job, key, counts)
@@ -156,6 +174,8 @@ class Exploration:
                 said = verdict.output.strip().splitlines() or ["it gave no reason"]
                 reason = said[0] if len(said) == 1 else f"{said[0]}: {said[-1]}"
                 raise EnvironmentFailure("check-cannot-run", f"the check could not be run: {reason}.")
+            if not job.traced:
+                self._recall.learn(key, verdict, self._asked_again.get(key))
             self.counts.tested += counts
             self.counts.failed += counts and not verdict.passed
             for number, state in self._waiting.pop(key, ()):
@@ -186,7 +206,7 @@ class Exploration:
         """Judge some states now, from memory where that is known."""
         keys = [self._key(number, state, owed) for state, owed in questions]
         for key, (state, owed) in zip(keys, questions, strict=True):
-            if key not in self._verdicts and key not in self._waiting:
+            if key not in self._verdicts and key not in self._waiting and self._recalled(key) is None:
                 self._waiting[key] = []
                 self._submit(Job(self._next_job, number, state, owed), key, counts=False)
         while any(key not in self._verdicts for key in keys):
@@ -222,7 +242,7 @@ class Exploration:
     def _share(self, number: int) -> Callable[[], bool]:
         """When the search of one timeline is over: it gets an even share of what is left for it and those after it."""
         sharers = len(self._timelines) - number
-        taken, elapsed = self.counts.tested + len(self._running), self._elapsed()
+        taken, elapsed = self._taken(), self._elapsed()
         states, limit = self._budget.states, self._budget.seconds
         last_state = None if states is None else taken + -(-(states - taken) // sharers)
         deadline = None if limit is None else elapsed + (limit - elapsed) / sharers
@@ -230,9 +250,13 @@ class Exploration:
         def over() -> bool:
             if deadline is not None and self._elapsed() >= deadline:
                 return True
-            return last_state is not None and self.counts.tested + len(self._running) >= last_state
+            return last_state is not None and self._taken() >= last_state
 
         return over
+
+    def _taken(self) -> int:
+        """How many states count against the budget."""
+        return self.counts.tested + len(self._running) + (self.counts.known if self._recall.resumed else 0)
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._started

@@ -16,10 +16,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from xxhash import xxh3_128_digest
+
 from powercut import _engine
 from powercut.errors import EnvironmentFailure, ExitCode, UsageError
 from powercut.findings.baseline import Identified
 from powercut.findings.finding import FindingKind
+from powercut.image.digest import IMAGE_FORMAT
 from powercut.image.scratch import ScratchPolicy
 from powercut.lint.analysis import analyse, confirm
 from powercut.lint.patterns import PATTERNS
@@ -28,6 +31,7 @@ from powercut.model.memory import PAGE_CACHE, memory
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.oracle.callable import CallableOracle
 from powercut.oracle.command import CommandOracle
+from powercut.oracle.fingerprint import fingerprint
 from powercut.record.recorder import Recording, RecordOptions, find_program, record_callable, record_command
 from powercut.record.tracers import (
     MapsFilesError,
@@ -42,7 +46,9 @@ from powercut.run.executor import LocalExecutor
 from powercut.run.exploration import Budget, Exploration
 from powercut.run.inline import InlineExecutor
 from powercut.run.jobs import Executor, Job, Result
+from powercut.run.kept import KeptVerdicts
 from powercut.run.known import apply_baseline, load_baseline
+from powercut.run.recall import CheckChangedError, Recall
 from powercut.run.store import SavedRun, new_run_folder, save_run
 from powercut.settings import Settings, seconds
 from powercut.states.failure_points import coverage_curve, failure_points
@@ -154,15 +160,7 @@ class Session:
         """Search the states of a trace and save what was found."""
         started = time.monotonic()
         timelines = self.timelines(trace)
-        executor, owed = self._executor(timelines)
-        try:
-            self._check_final_state(executor, timelines[0])
-            budget = Budget(seconds(self.settings.budget), self.settings.max_states)
-            names = strategies(self.settings.strategies)
-            exploration = Exploration(timelines, executor, owed, budget, self.settings.seed, self.tell, names)
-            exploration.run()
-        finally:
-            executor.close()
+        exploration = self._search(timelines)
         self.notes += exploration.notes
         run = self._saved(trace, timelines, exploration, time.monotonic() - started)
         self._lint(trace, run)
@@ -171,6 +169,42 @@ class Session:
             finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + self._output_option()
         save_run(run_folder, run)
         return run, run_folder
+
+    def _search(self, timelines: Sequence[Timeline]) -> Exploration:
+        """Search with what earlier runs left; without, if the check turns out to be another one by now."""
+        kept = self._kept(timelines[0])
+        if kept is None:
+            return self._search_once(timelines, Recall())
+        try:
+            return self._search_once(timelines, Recall(kept))
+        except CheckChangedError:
+            self.say("the check does not say what it said in an earlier run: everything is asked again", warning=True)
+            kept.distrust()
+            return self._search_once(timelines, Recall(kept))
+        finally:
+            kept.close()
+
+    def _search_once(self, timelines: Sequence[Timeline], recall: Recall) -> Exploration:
+        executor, owed = self._executor(timelines)
+        try:
+            self._check_final_state(executor, timelines[0])
+            budget = Budget(seconds(self.settings.budget), self.settings.max_states)
+            names = strategies(self.settings.strategies)
+            exploration = Exploration(timelines, executor, owed, budget, self.settings.seed, self.tell, names, recall)
+            exploration.run()
+            return exploration
+        finally:
+            executor.close()
+
+    def _kept(self, timeline: Timeline) -> KeptVerdicts | None:
+        """What earlier runs of the same check left. The built-in check is quick, and a function could be any other."""
+        if self.check is not None or self.settings.check is None:
+            return None
+        folder = timeline.trace.folder
+        facts = {"images": IMAGE_FORMAT, "timeout": self.settings.timeout, "folder": folder, "view": self._namespaces()}
+        argv = check_command(self.settings.check, self.cwd)
+        check = fingerprint(argv, check_environment(timeline), facts)
+        return KeptVerdicts(self.output, check, lambda text: self.say(text, warning=True), use=self.settings.cache)
 
     def _lint(self, trace: Trace, run: SavedRun) -> None:
         """Add what the trace analysis finds; not after an interrupt, which should end soon."""
@@ -252,7 +286,7 @@ class Session:
             ScratchPolicy(Path(self.settings.scratch) if self.settings.scratch else None, _base_size(timelines[0])),
             namespaces,
         )
-        return executor, _printed
+        return executor, told_digest()
 
     def _command_oracle(self, timeline: Timeline) -> CommandOracle:
         argv = check_command(self.settings.check or "", self.cwd)
@@ -289,6 +323,7 @@ class Session:
             findings=exploration.findings,
             states={
                 "tested": counts.tested,
+                "known": counts.known,
                 "equivalent": counts.equal,
                 "total": counts.total,
                 "failed": counts.failed,
@@ -316,7 +351,7 @@ def exit_code(run: SavedRun) -> ExitCode:
     """How a run ends for the shell."""
     if run.new_findings:
         return ExitCode.FINDINGS
-    return ExitCode.NOTHING_FOUND if run.states["tested"] else ExitCode.NOTHING_COVERED
+    return ExitCode.NOTHING_FOUND if run.states["tested"] + run.states["known"] else ExitCode.NOTHING_COVERED
 
 
 def check_command(text: str, cwd: Path) -> list[str]:
@@ -350,9 +385,18 @@ def _is_file_here(word: str, cwd: Path) -> bool:
         return False
 
 
-def _printed(timeline: Timeline, point: int) -> int:
-    """How much of what the program printed and sent had reached the outside."""
-    return bisect_right(timeline.prints, point)
+def told_digest() -> Callable[[Timeline, int], bytes]:
+    """What stands for all that the program had printed and sent by a point, in any timeline of one trace."""
+    known: dict[int, bytes] = {}
+
+    def digest(timeline: Timeline, point: int) -> bytes:
+        said = bisect_right(timeline.prints, point)
+        if said not in known:
+            printed, sent = timeline.acked(point), timeline.sent(point)
+            known[said] = xxh3_128_digest(len(printed).to_bytes(8, "little") + printed + sent)
+        return known[said]
+
+    return digest
 
 
 def _base_size(timeline: Timeline) -> int:
