@@ -90,11 +90,23 @@ def load_settings(start: Path, given: dict[str, Any]) -> Settings:
     spoken = {key: _plain(key, value) for key, value in named.items()}
     _check("bad-setting", "", spoken)
     settings = msgspec.convert(values | spoken, Settings)
+    _check_names(settings)
+    return settings
+
+
+def check_settings(settings: Settings, where: str) -> None:
+    """Whether settings that were saved can be used; `where` names the file."""
+    values = {field.encode_name: getattr(settings, field.name) for field in _FIELDS.values()}
+    _check("broken-run", where, {key: value for key, value in values.items() if value is not None})
+    _check_names(settings)
+
+
+def _check_names(settings: Settings) -> None:
+    """Whether everything that is named exists."""
     seconds(settings.budget)
     file_systems(settings.fs)
     memory(settings.memory)
     strategies(settings.strategies)
-    return settings
 
 
 def _from_files(start: Path) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def test_while_exploring_after_something_was_found(world: World, number: signal.
         os.killpg(process.pid, number)
         ended = world.finish(process, before)
     assert ended.code == 1  # findings are findings
-    assert "\ninterrupted: what was found so far is saved\n" in ended.out
+    assert "\ninterrupted: what was found so far is saved; powercut resume 0001 goes on\n" in ended.out
     report = json.loads((world.here / "report.json").read_text())
     assert report["interrupted"] is True
     assert report["findings"]

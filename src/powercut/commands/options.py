@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+JSON_OPTION = click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write a JSON report; - for standard output.",
+)
 _EXPLORE = (
     click.option("--check", metavar="CMD", help="Command that exits with 0 if a crashed folder is fine."),
     click.option("--fs", metavar="NAMES", help="File-system models: one, several with commas, or all."),
@@ -28,13 +35,7 @@ _EXPLORE = (
     click.option("--cache/--no-cache", default=None, help="Use the verdicts of earlier runs (default: yes)."),
     click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),
     click.option("--lint/--no-lint", default=None, help="Look for patterns of misuse in the trace, too."),
-    click.option(
-        "--json",
-        "json_file",
-        metavar="FILE",
-        type=click.Path(dir_okay=False, allow_dash=True),
-        help="Write a JSON report; - for standard output.",
-    ),
+    JSON_OPTION,
 )
 _COMMON = (
     click.option("--scratch", metavar="DIR", type=click.Path(file_okay=False), help="Folder for images."),

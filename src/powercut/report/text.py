@@ -55,10 +55,15 @@ def summary(run: SavedRun, folder: Path, analysis: str = "") -> str:
     if not states["tested"] and not states.get("known") and not run.findings and not run.interrupted:
         parts.append("the budget ended before anything was covered; give it more with --budget or --max-states")
     if run.interrupted:
-        parts.append("interrupted: what was found so far is saved")
+        parts.append(f"interrupted: what was found so far is saved{_goes_on(run, folder)}")
     parts += [analysis] if analysis else []
     parts.append(f"saved in {folder}")
     return "\n\n".join(parts[:-1]) + "\n" + parts[-1]
+
+
+def _goes_on(run: SavedRun, folder: Path) -> str:
+    """How to go on with a run; a Python function cannot be called from elsewhere."""
+    return f"; powercut resume {folder.name} goes on" if run.function is None else ""
 
 
 def explain(finding: Finding) -> str:

@@ -11,7 +11,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,7 @@ from powercut.oracle.builtin import BuiltinOracle
 from powercut.oracle.callable import CallableOracle
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.fingerprint import fingerprint
-from powercut.record.recorder import Recording, RecordOptions, find_program, record_callable, record_command
-from powercut.record.tracers import (
-    MapsFilesError,
-    links_persistent_memory,
-    mapped_files,
-    memory_tool,
-    require_memory_tool,
-    why_no_memory_tool,
-)
+from powercut.record.recorder import RecordOptions, find_program
 from powercut.report.events import Event, Said, Subscriber
 from powercut.run.executor import LocalExecutor
 from powercut.run.exploration import Budget, Exploration
@@ -48,7 +40,9 @@ from powercut.run.inline import InlineExecutor
 from powercut.run.jobs import Executor, Job, Result
 from powercut.run.kept import KeptVerdicts
 from powercut.run.known import apply_baseline, load_baseline
+from powercut.run.plan import Plan, save_plan, sole_run
 from powercut.run.recall import CheckChangedError, Recall
+from powercut.run.recording import Workload, record
 from powercut.run.store import SavedRun, new_run_folder, save_run
 from powercut.settings import Settings, seconds
 from powercut.states.failure_points import coverage_curve, failure_points
@@ -60,7 +54,6 @@ from powercut.trace.reader import Trace
 
 LAST_LINES = 20  # of what a check said
 Check = Callable[..., object]
-Workload = Sequence[str] | Callable[[], object]
 
 
 @dataclass(slots=True)
@@ -74,10 +67,11 @@ class Session:
     notes: list[str] = field(default_factory=list)
     views: bool | None = None  # whether programs see images at the folder's own path, once that is known
     write_baseline: bool = False  # add what is found to the baseline
+    resumed: bool = False  # goes on with a run that was stopped
 
     def say(self, text: str, *, warning: bool = False) -> None:
         """Tell the user, and keep it with the run."""
-        if warning:
+        if warning and text not in self.notes:
             self.notes.append(text)
         self.tell(Said(text, warning))
 
@@ -115,49 +109,18 @@ class Session:
             stacks=self.settings.stacks,
             skip=(self.output,),
         )
-        if callable(workload):
-            self.say(f"recording in a private copy of {self.folder}")
-            recording = record_callable(workload, options)
-        else:
-            recording = self._record_command(workload, options)
-        for note in recording.trace.notes():
-            self.say(note, warning=True)
-        if recording.left_out:
-            names = ", ".join(str(path.relative_to(self.folder)) for path in recording.left_out[:3])
-            self.say(f"fifos, sockets and devices are not copied for the program: {names}", warning=True)
-        if recording.unexplained:
-            self.say(
-                f"the recording does not explain what the program left in {', '.join(recording.unexplained[:3])}"
-                f"{' and more' if recording.unexplained[3:] else ''}: crash states of these files lack something",
-                warning=True,
-            )
-        return recording.trace
-
-    def _record_command(self, command: Sequence[str], options: RecordOptions) -> Recording:
-        """Record with the tracer that fits the program, and say which."""
-        program, where = Path(self.cwd, find_program(command[0], self.cwd)), f"in a private copy of {self.folder}"
-        library = links_persistent_memory(program) if self.settings.tracer == "auto" else ""
-        if self.settings.tracer == "memory" or (library and memory_tool()):
-            why = f"the program uses {library}" if library else "--tracer memory"
-            self.say(f"recording {where}, with the memory tracer ({why})")
-            return record_command(command, self._with_memory(options, program))
-        self.say(f"recording {where}")
-        look_closer = self.settings.tracer == "auto" and memory_tool() is not None
-        try:
-            recording = record_command(command, replace(options, stop_at_mapping=look_closer))
-        except MapsFilesError as mapping:
-            self.say(f"the program maps {mapping.names} for writing: starting again, with the memory tracer")
-            return record_command(command, self._with_memory(options, program))
-        if self.settings.tracer == "auto" and mapped_files(recording.trace) and not look_closer:
-            self.say(f"there is no memory tracer: {why_no_memory_tool()} (powercut doctor)", warning=True)
-        return recording
-
-    def _with_memory(self, options: RecordOptions, program: Path) -> RecordOptions:
         persistent = self.settings.memory != PAGE_CACHE.name
-        return replace(options, memory_tool=require_memory_tool(program), persistent_memory=persistent)
+        return record(workload, options, self.settings.tracer, persistent, self.say)
 
     def explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
         """Search the states of a trace and save what was found."""
+        if not self.resumed:
+            plan = Plan(settings=self.settings, cwd=str(self.cwd), function=self._function, notes=self.notes)
+            save_plan(run_folder, plan)
+        with sole_run(run_folder):
+            return self._explore(trace, run_folder)
+
+    def _explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
         started = time.monotonic()
         timelines = self.timelines(trace)
         exploration = self._search(timelines)
@@ -176,7 +139,7 @@ class Session:
         if kept is None:
             return self._search_once(timelines, Recall())
         try:
-            return self._search_once(timelines, Recall(kept))
+            return self._search_once(timelines, Recall(kept, resumed=self.resumed))
         except CheckChangedError:
             self.say("the check does not say what it said in an earlier run: everything is asked again", warning=True)
             kept.distrust()
@@ -204,7 +167,8 @@ class Session:
         facts = {"images": IMAGE_FORMAT, "timeout": self.settings.timeout, "folder": folder, "view": self._namespaces()}
         argv = check_command(self.settings.check, self.cwd)
         check = fingerprint(argv, check_environment(timeline), facts)
-        return KeptVerdicts(self.output, check, lambda text: self.say(text, warning=True), use=self.settings.cache)
+        use = self.settings.cache or self.resumed
+        return KeptVerdicts(self.output, check, lambda text: self.say(text, warning=True), use=use)
 
     def _lint(self, trace: Trace, run: SavedRun) -> None:
         """Add what the trace analysis finds; not after an interrupt, which should end soon."""
@@ -318,7 +282,7 @@ class Session:
             command=trace.command,
             folder=trace.folder,
             check=check_command(self.settings.check, self.cwd) if self.settings.check and not self.check else None,
-            function=getattr(self.check, "__qualname__", repr(self.check)) if self.check else None,
+            function=self._function,
             timeout=self.settings.timeout,
             findings=exploration.findings,
             states={
@@ -337,6 +301,10 @@ class Session:
             interrupted=exploration.interrupted,
         )
 
+    @property
+    def _function(self) -> str | None:
+        return getattr(self.check, "__qualname__", repr(self.check)) if self.check else None
+
     def _output_option(self) -> str:
         return "" if self.settings.output == ".powercut" else f" --output {shlex.quote(self.settings.output)}"
 
@@ -351,7 +319,7 @@ def exit_code(run: SavedRun) -> ExitCode:
     """How a run ends for the shell."""
     if run.new_findings:
         return ExitCode.FINDINGS
-    return ExitCode.NOTHING_FOUND if run.states["tested"] + run.states["known"] else ExitCode.NOTHING_COVERED
+    return ExitCode.NOTHING_FOUND if run.states["tested"] + run.states.get("known", 0) else ExitCode.NOTHING_COVERED
 
 
 def check_command(text: str, cwd: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """Saved runs: a folder for each, with the trace, the settings and the findings, so that any finding replays later.
 
   OUTPUT/runs/0001/trace        the recording
+  OUTPUT/runs/0001/plan.json    how it is explored, before that begins (`plan`)
   OUTPUT/runs/0001/run.json     the report (documented JSON) and what replay needs
 
 Runs are numbered; a run is written whole or not at all (a new file, synced, renamed into place).
@@ -22,6 +23,7 @@ from powercut.findings.finding import Finding
 from powercut.lint.misuse import Misuse
 
 FORMAT = 1
+PLAN = "plan.json"  # of a run that has begun
 _NUMBER = r"\d{4,}"
 
 
@@ -137,7 +139,12 @@ def load_run(path: Path) -> SavedRun:
 
 def saved_runs(output: Path) -> list[Path]:
     """The folders of all saved runs, the newest first."""
-    found = [path.parent for path in output.glob("runs/*/run.json") if re.fullmatch(_NUMBER, path.parent.name)]
+    return [folder for folder in numbered_runs(output) if (folder / "run.json").is_file()]
+
+
+def numbered_runs(output: Path) -> list[Path]:
+    """The folders of all runs, also of those that were stopped before they were saved, the newest first."""
+    found = [path for path in output.glob("runs/*") if re.fullmatch(_NUMBER, path.name)]
     return sorted(found, key=lambda path: int(path.name), reverse=True)
 
 
@@ -148,11 +155,17 @@ def find_run(output: Path, name: str | None = None) -> Path:
         if not runs:
             raise UsageError("no-run", f"no saved run in {output}.", "Run powercut test first, or name --output DIR.")
         return runs[0]
-    path = output / "runs" / (name.zfill(4) if name.isdecimal() else name)
-    for folder in (path, Path(name)):
+    for folder in named_folders(output, name):
         if (folder / "run.json").is_file():
             return folder
-    raise UsageError("no-run", f"there is no saved run {name} in {output}.")
+    begun = any((folder / PLAN).is_file() for folder in named_folders(output, name))
+    hint = f"It was stopped before its end: powercut resume {name} goes on." if begun else ""
+    raise UsageError("no-run", f"there is no saved run {name} in {output}.", hint)
+
+
+def named_folders(output: Path, name: str) -> list[Path]:
+    """Where a run may be: a number is one of the saved ones, anything else may be a path."""
+    return [output / "runs" / (name.zfill(4) if name.isdecimal() else name), Path(name)]
 
 
 def find_finding(output: Path, name: str) -> tuple[Path, SavedRun, Finding]:

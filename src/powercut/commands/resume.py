@@ -1,0 +1,76 @@
+"""`powercut resume`: go on with a run that was stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from powercut.commands.options import JSON_OPTION, saved_runs
+
+if TYPE_CHECKING:
+    from powercut.run.plan import Plan
+    from powercut.settings import Settings
+
+
+@click.command("resume")
+@click.argument("name", metavar="[RUN]", required=False)
+@click.option("--budget", metavar="TIME", help="How much longer to search (default: as long as the run was given).")
+@click.option("--max-states", type=int, metavar="N", help="Judge at most N states, with those of before.")
+@click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: as before).")
+@JSON_OPTION
+@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
+def command(
+    name: str | None,
+    budget: str | None,
+    max_states: int | None,
+    workers: int | None,
+    json_file: str | None,
+    output: str | None,
+) -> int:
+    """Go on with a run that was stopped: by Ctrl-C, its budget, a kill or a power cut.
+
+    The program is not started again: the trace of the run is searched as it was planned. What the check has judged
+    already is not asked again. Without RUN, the last run goes on.
+
+    \b
+    powercut resume
+    powercut resume 12 --budget 1h
+    """
+    from powercut.commands.outcome import report_run
+    from powercut.errors import UsageError
+    from powercut.report.terminal import Terminal
+    from powercut.run.plan import find_plan, load_plan
+    from powercut.run.session import Session
+    from powercut.trace.reader import Trace
+
+    folder = find_plan(saved_runs(output), name)
+    plan = load_plan(folder)
+    if plan.function is not None:
+        raise UsageError(
+            "python-check",
+            f"the check was the Python function {plan.function}, which cannot be called from here.",
+            f"Give a command: powercut explore {folder / 'trace'} --check CMD.",
+        )
+    settings = _settings(plan, folder, budget=budget, max_states=max_states, workers=workers)
+    trace = Trace.open(folder / "trace")
+    with Terminal() as terminal:
+        session = Session(settings, Path(plan.cwd), terminal.tell, notes=plan.notes, resumed=True)
+        run, folder = session.explore(trace, folder)
+    return report_run(run, folder, json_file)
+
+
+def _settings(plan: Plan, folder: Path, **given: str | int | None) -> Settings:
+    """The settings of the plan, with what is said now; runs are where this one is."""
+    import msgspec
+
+    from powercut.settings import check_settings
+
+    changes: dict[str, object] = {key: value for key, value in given.items() if value is not None}
+    output = folder.resolve().parent.parent
+    if (Path(plan.cwd) / plan.settings.output).resolve() != output:
+        changes["output"] = str(output)
+    settings = msgspec.structs.replace(plan.settings, **changes)
+    check_settings(settings, "")
+    return settings
