@@ -76,4 +76,6 @@ def test_a_run_that_is_still_going_on_is_left_alone(slow: World) -> None:
     ended = world.run("resume", "1")
     assert (ended.code, ended.err) == (2, "powercut: run 0001 is still going on. Wait for its end. [run-in-use]\n")
     os.killpg(process.pid, signal.SIGINT)
-    assert "interrupted: what was found so far is saved; powercut resume 0001 goes on" in world.finish(process, before).out
+    assert (
+        "interrupted: what was found so far is saved; powercut resume 0001 goes on" in world.finish(process, before).out
+    )

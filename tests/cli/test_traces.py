@@ -115,7 +115,8 @@ def test_explore_with_a_data_folder_that_is_gone(traced: World) -> None:
 def test_a_budget_of_nothing_covers_nothing(traced: World, option: tuple[str, str]) -> None:
     ended = traced.run("explore", "t", "--check", "sh check", *option)
     assert ended.code == 4
-    assert ended.out.startswith("nothing found: 0 states tested")
+    assert ended.out.startswith("nothing tested: 0 states tested")
+    assert "the budget ended before the first state was judged" in ended.out
 
 
 def test_a_trace_named_like_an_option_or_with_spaces(world: World) -> None:

@@ -167,8 +167,8 @@ def test_large_behaviors_fall_back_in_order_and_say_so() -> None:
         assert counts["states"] == len(states)
         found[calls, pieces] = (counts["with_whole_operations"], counts["a_few_operations_at_a_time"], len(states))
     assert found == {(8, 1): (0, 0, 256), (8, 3): (1, 0, 256), (12, 1): (0, 1, 256 + 256 - 16)}
-    notes = representatives_of(timeline).notes()
-    assert any("8 operations at a time" in note for note in notes), notes
+    cuts = representatives_of(timeline).cuts()
+    assert any("8 operations at a time" in cut for cut in cuts), cuts
 
 
 # Behaviors

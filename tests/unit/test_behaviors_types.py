@@ -119,7 +119,7 @@ def test_without_debug_information_that_is_said() -> None:
     run.persist("put:2", 0)
     timeline = run.timeline()
     assert known_types(operations_of(timeline)).places == {}
-    assert "the addresses of stores (for 1 places)" in representatives_of(timeline).notes()[0]
+    assert "the addresses of stores (for 1 places)" in representatives_of(timeline).heuristics
 
 
 # Addresses

@@ -16,8 +16,11 @@ from powercut.commands.main import COMMANDS, cli
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.report.document import document
-from powercut.run.store import SavedRun
+from powercut.report.events import Counts
+from powercut.run.session import _states
+from powercut.run.store import BehaviorCounts, SavedRun
 from powercut.settings import Settings, load_settings
+from powercut.states.estimate import Estimate
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src" / "powercut").rglob("*.py"))
@@ -138,8 +141,10 @@ def test_every_field_of_the_report_is_explained() -> None:
     place = Location("f.py", 1, "f", "lost")
     texts = {"outcome": "fail", "code": 1, "output": ""}
     finding = Finding(FindingKind.ORDERING, "m", [place], Fix("t", True), [], [], state, **texts)
-    states = ("tested", "known", "equivalent", "total", "failed", "exhausted", "by_strategy")
-    report = document(SavedRun(findings=[finding], states=dict.fromkeys(states, 0)))
+    states = _states(Counts(total=Estimate(9.5, 0.1)))
+    counts = {name: 0 for name in BehaviorCounts.__struct_fields__ if name not in ("model", "told_by")}
+    behaviors = [BehaviorCounts(model="xfs", told_by=[], **counts)]
+    report = document(SavedRun(findings=[finding], states=states, behaviors=behaviors))
     page = (ROOT / "docs" / "findings.md").read_text()
     missing = {key for key in keys(report) if f"`{key}`" not in page}
     assert not missing

@@ -18,7 +18,7 @@ from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.report.listing import list_trace
 from powercut.states.state import State
-from powercut.states.strategies import count_states, queue
+from powercut.states.strategies import queue, total_states
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import (
     ENTRY,
@@ -124,7 +124,7 @@ def use(timeline: Timeline) -> None:
     digester = Digester(timeline)
     small = max(timeline.tree.size.values(), default=0) < SMALL
     oracle = BuiltinOracle(timeline) if small else None
-    count_states(timeline)
+    total_states(timeline)
     for _, state in islice(queue(timeline, 0), 10):
         assert timeline.is_possible(state)
         timeline.acked(state.point)

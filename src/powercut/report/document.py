@@ -23,6 +23,7 @@ def document(run: SavedRun) -> dict[str, Any]:
         "interrupted": run.interrupted,
         "states": run.states,
         "coverage": run.coverage,
+        "behaviors": msgspec.to_builtins(run.behaviors),
         "notes": run.notes,
         "findings": [_finding(finding) for finding in run.findings],
         "misuses": [misuse_document(misuse) for misuse in run.misuses],

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from powercut.findings.finding import Finding
+from powercut.states.estimate import Estimate
 
 
 @dataclass(slots=True)
@@ -15,10 +16,18 @@ class Counts:
     tested: int = 0  # states the oracle judged
     known: int = 0  # states whose verdict was kept from an earlier run
     equal: int = 0  # states whose image had been judged already
-    total: int | None = None  # all states of all crash points; None where they are too many to count
+    total: int | Estimate | None = None  # all states of all crash points; None where nobody asked
     failed: int = 0  # judged states that did not pass
     exhausted: bool = False  # every state of every crash point was tested or equal to a tested one
     by_strategy: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def left(self) -> int | Estimate | None:
+        """States of which nothing is known."""
+        covered = self.tested + self.known + self.equal
+        if isinstance(self.total, Estimate):
+            return self.total.less(covered)
+        return None if self.total is None else max(0, self.total - covered)
 
 
 @dataclass(frozen=True, slots=True)

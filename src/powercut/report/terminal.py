@@ -67,7 +67,7 @@ def progress_line(progress: Progress) -> str:
     """How far the search is, in one line."""
     counts = progress.counts
     rate = counts.tested / progress.seconds if progress.seconds > 0.5 else 0.0
-    of = f" of {counts.total}" if counts.total is not None else ""
+    of = "" if counts.total is None else f" of {counts.total}"
     speed = f", {rate:.0f}/s" if rate else ""
     left = f", {progress.left:.0f} s left" if progress.left is not None else ""
     found = f"{progress.findings} finding{'s' if progress.findings != 1 else ''}"

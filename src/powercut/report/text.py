@@ -5,10 +5,12 @@ from __future__ import annotations
 import linecache
 import textwrap
 from pathlib import Path
+from typing import Any
 
 from powercut.findings.finding import Finding, Location
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.store import SavedRun
+from powercut.run.store import NO_BUDGET, NO_STATES, BehaviorCounts, SavedRun
+from powercut.states.estimate import Estimate
 
 _WIDTH = 110
 _TITLES = {
@@ -41,24 +43,49 @@ def summary(run: SavedRun, folder: Path, analysis: str = "") -> str:
     parts = [explain(finding) for finding in run.findings if finding.known is None]
     known = [f"{f.id}  known: {one_line(f.known)} ({f.kind.value})" for f in run.findings if f.known is not None]
     parts += ["\n".join(known)] if known else []
-    states = run.states
-    count = len(run.findings)
-    found = _counted(count, "finding") if count else "nothing found"
-    found += f" ({len(known)} known)" if known else ""
-    of = f" of {states['total']}" if states.get("total") is not None else ""
-    all_tested = "; every state was covered" if states.get("exhausted") else ""
-    known_before = f", {states['known']} known from earlier runs" if states.get("known") else ""
-    parts.append(
-        f"{found}: {states['tested']} states tested{known_before}, {states['equivalent']} equal to a tested one{of}"
-        f"{all_tested}, {run.seconds:.1f} s, model {run.model}"
-    )
-    if not states["tested"] and not states.get("known") and not run.findings and not run.interrupted:
-        parts.append("the budget ended before anything was covered; give it more with --budget or --max-states")
+    parts.append(_counts(run, len(known)))
+    parts += [told] if (told := "\n".join(map(_behaviors, run.behaviors))) else []
+    parts += [note for note in run.notes if note in (NO_BUDGET, NO_STATES)]
     if run.interrupted:
         parts.append(f"interrupted: what was found so far is saved{_goes_on(run, folder)}")
     parts += [analysis] if analysis else []
     parts.append(f"saved in {folder}")
     return "\n\n".join(parts[:-1]) + "\n" + parts[-1]
+
+
+def _counts(run: SavedRun, known: int) -> str:
+    """What was found, and how much was tested."""
+    states, count = run.states, len(run.findings)
+    found = _counted(count, "finding") if count else "nothing found" if _covered(states) else "nothing tested"
+    found += f" ({known} known)" if known else ""
+    before = f", {states['known']} known from earlier runs" if states.get("known") else ""
+    equal = f"{states.get('equivalent', 0)} equal to a tested one{_left(states)}"
+    return f"{found}: {states.get('tested', 0)} states tested{before}, {equal}, {run.seconds:.1f} s, model {run.model}"
+
+
+def _covered(states: dict[str, Any]) -> int:
+    """States about which something is known."""
+    tested, known, equal = (states.get(name) or 0 for name in ("tested", "known", "equivalent"))
+    return int(tested + known + equal)
+
+
+def _left(states: dict[str, Any]) -> str:
+    """What is left, of how many."""
+    if states.get("estimate"):
+        total = Estimate(**states["estimate"])
+        return f", about {total.less(_covered(states)).number} left of {total}"
+    if states.get("exhausted"):
+        return f" of {states.get('total')}; every state was covered"
+    return f", {states['left']} left of {states.get('total')}" if states.get("left") is not None else ""
+
+
+def _behaviors(found: BehaviorCounts) -> str:
+    """What representative testing made of the trace under one model, in a line."""
+    told = f", told by {' and '.join(found.told_by)}" if found.told_by else ""
+    return one_line(
+        f"behaviors ({found.model}): {found.behaviors}, {found.shapes} different, in {found.groups} groups; "
+        f"{found.explored} explored in {found.states} states{told}"
+    )
 
 
 def _goes_on(run: SavedRun, folder: Path) -> str:

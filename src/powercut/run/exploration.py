@@ -23,7 +23,7 @@ from powercut.run.jobs import Executor, Job
 from powercut.run.kept import Key
 from powercut.run.recall import Recall
 from powercut.states.state import State
-from powercut.states.strategies import count_states, is_enumerable, queue
+from powercut.states.strategies import is_enumerable, queue, total_of
 from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 
@@ -57,6 +57,7 @@ class Exploration:
     ) -> None:
         self.counts = Counts()
         self.interrupted = False
+        self.finished = False  # the strategies had no more to offer
         self._timelines = timelines
         self._executor = executor
         self._owed = owed
@@ -86,12 +87,12 @@ class Exploration:
         """Search until everything is tested or the budget ends."""
         try:
             if self._strategies == STRATEGY_NAMES:
-                totals = [count_states(timeline) for timeline in self._timelines]
-                self.counts.total = sum(t for t in totals if t is not None) if None not in totals else None
+                self.counts.total = total_of(self._timelines, self._seed)
             finished = True
             for number in range(len(self._timelines)):
                 finished &= self._search(number)
             self._settle()
+            self.finished = finished
             everything = self._strategies == STRATEGY_NAMES and all(map(is_enumerable, self._timelines))
             self.counts.exhausted = finished and everything
         except KeyboardInterrupt:

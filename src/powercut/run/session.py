@@ -33,7 +33,7 @@ from powercut.oracle.callable import CallableOracle
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.fingerprint import fingerprint
 from powercut.record.recorder import RecordOptions, find_program
-from powercut.report.events import Event, Said, Subscriber
+from powercut.report.events import Counts, Event, Said, Subscriber
 from powercut.run.executor import LocalExecutor
 from powercut.run.exploration import Budget, Exploration
 from powercut.run.inline import InlineExecutor
@@ -43,8 +43,10 @@ from powercut.run.known import apply_baseline, load_baseline
 from powercut.run.plan import Plan, save_plan, sole_run
 from powercut.run.recall import CheckChangedError, Recall
 from powercut.run.recording import Workload, record
-from powercut.run.store import SavedRun, new_run_folder, save_run
+from powercut.run.store import NO_BUDGET, NO_STATES, BehaviorCounts, SavedRun, new_run_folder, save_run
 from powercut.settings import Settings, seconds
+from powercut.states.behaviors.find import already_found
+from powercut.states.estimate import Estimate
 from powercut.states.failure_points import coverage_curve, failure_points
 from powercut.states.state import Base, State
 from powercut.states.strategies import is_grouped
@@ -125,6 +127,7 @@ class Session:
         timelines = self.timelines(trace)
         exploration = self._search(timelines)
         self.notes += exploration.notes
+        self._say_what_was_missed(timelines, exploration)
         run = self._saved(trace, timelines, exploration, time.monotonic() - started)
         self._lint(trace, run)
         self._mark_known(run)
@@ -169,6 +172,16 @@ class Session:
         check = fingerprint(argv, check_environment(timeline), facts)
         use = self.settings.cache or self.resumed
         return KeptVerdicts(self.output, check, lambda text: self.say(text, warning=True), use=use)
+
+    def _say_what_was_missed(self, timelines: Sequence[Timeline], exploration: Exploration) -> None:
+        """What the search cut, and why it tested nothing if so it was."""
+        for timeline in timelines:
+            found = already_found(timeline)
+            where = f" ({timeline.label})" if len(timelines) > 1 else ""
+            for cut in found.cuts() if found is not None else ():
+                self.say(f"{cut}{where}", warning=True)
+        if not exploration.counts.tested + exploration.counts.known and not exploration.interrupted:
+            self.say(NO_STATES if exploration.finished else NO_BUDGET, warning=True)
 
     def _lint(self, trace: Trace, run: SavedRun) -> None:
         """Add what the trace analysis finds; not after an interrupt, which should end soon."""
@@ -285,18 +298,11 @@ class Session:
             function=self._function,
             timeout=self.settings.timeout,
             findings=exploration.findings,
-            states={
-                "tested": counts.tested,
-                "known": counts.known,
-                "equivalent": counts.equal,
-                "total": counts.total,
-                "failed": counts.failed,
-                "exhausted": counts.exhausted,
-                "by_strategy": counts.by_strategy,
-            },
+            states=_states(counts),
             model=",".join(timeline.label for timeline in timelines),
             seconds=elapsed,
             coverage=_coverage(timelines[0]),
+            behaviors=_behaviors(timelines),
             notes=self.notes,
             interrupted=exploration.interrupted,
         )
@@ -313,6 +319,28 @@ def _coverage(timeline: Timeline) -> dict[str, Any]:
     """Whether the workload was long enough: the failure points it reached, and when."""
     points = failure_points(timeline)
     return {"failure_points": len(points), "curve": coverage_curve(timeline, points)}
+
+
+def _states(counts: Counts) -> dict[str, Any]:
+    """How much was tested, of how many."""
+    estimate = counts.total if isinstance(counts.total, Estimate) else None
+    return {
+        "tested": counts.tested,
+        "known": counts.known,
+        "equivalent": counts.equal,
+        "left": counts.left if isinstance(counts.left, int) else None,
+        "total": counts.total if isinstance(counts.total, int) else None,
+        "estimate": None if estimate is None else {"log10": estimate.log10, "error": estimate.error},
+        "failed": counts.failed,
+        "exhausted": counts.exhausted,
+        "by_strategy": counts.by_strategy,
+    }
+
+
+def _behaviors(timelines: Sequence[Timeline]) -> list[BehaviorCounts]:
+    """What representative testing made of each timeline, if it came to that."""
+    found = [(timeline.label, already_found(timeline)) for timeline in timelines]
+    return [BehaviorCounts(model=name, told_by=some.heuristics, **some.counts()) for name, some in found if some]
 
 
 def exit_code(run: SavedRun) -> ExitCode:

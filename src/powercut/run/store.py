@@ -21,10 +21,42 @@ import msgspec
 from powercut.errors import EnvironmentFailure, UsageError
 from powercut.findings.finding import Finding
 from powercut.lint.misuse import Misuse
+from powercut.states.estimate import Estimate
 
 FORMAT = 1
 PLAN = "plan.json"  # of a run that has begun
+# Why a run tested nothing.
+NO_BUDGET = "the budget ended before the first state was judged; give it more with --budget or --max-states"
+NO_STATES = "the strategies that were chosen have no state in this trace; choose others with --strategies"
 _NUMBER = r"\d{4,}"
+
+
+class _Counted(msgspec.Struct):
+    """What `SavedRun.states` may hold, as far as a report is made of it."""
+
+    tested: int = 0
+    equivalent: int = 0
+    known: int = 0
+    left: int | None = None
+    total: int | None = None
+    estimate: Estimate | None = None
+
+
+class BehaviorCounts(msgspec.Struct, kw_only=True):
+    """What representative testing made of the trace under one model: `Representatives.counts`, and by what."""
+
+    model: str
+    told_by: list[str]
+    behaviors: int
+    shapes: int
+    groups: int
+    explored: int
+    states: int
+    in_parts: int
+    with_whole_operations: int
+    a_few_operations_at_a_time: int
+    left_out: int
+    functions_left_out: int
 
 
 class SavedRun(msgspec.Struct, kw_only=True):
@@ -33,6 +65,7 @@ class SavedRun(msgspec.Struct, kw_only=True):
     Attributes:
         check: the check command; None for the built-in oracle, or a Python function.
         function: the name of the Python function that was the check.
+        behaviors: for each model, what representative testing found and cut.
         coverage: the failure points that the workload reached, and how many by which event.
     """
 
@@ -49,6 +82,7 @@ class SavedRun(msgspec.Struct, kw_only=True):
     model: str = ""
     seconds: float = 0.0
     coverage: dict[str, Any] = {}
+    behaviors: list[BehaviorCounts] = []
     notes: list[str] = []
     interrupted: bool = False
 
@@ -130,6 +164,7 @@ def load_run(path: Path) -> SavedRun:
         raise UsageError("no-run", f"there is no saved run in {path}: {error.strerror}.") from error
     try:
         run = msgspec.convert(json.loads(content), SavedRun)
+        msgspec.convert(run.states, _Counted)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise UsageError("broken-run", f"{path / 'run.json'} is not a saved run: {error}.") from error
     if run.format != FORMAT:

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import combinations, groupby
+from operator import add
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from powercut.states.behaviors.find import representatives
+from powercut.states.estimate import SECONDS, Estimate, estimate_states
 from powercut.states.failure_points import Granularity, failure_points
 from powercut.states.lattice import Lattice
 from powercut.states.state import Base, State
@@ -156,10 +159,22 @@ def is_enumerable(timeline: Timeline) -> bool:
     return not _large_points(timeline)
 
 
-def count_states(timeline: Timeline) -> int | None:
-    """How many states all points have together; None where that is out of reach."""
-    counts = [_count(timeline, point) for point in timeline.points]
-    return None if None in counts else sum(count for count in counts if count is not None)
+def total_of(timelines: Sequence[Timeline], seed: int = 0) -> int | Estimate:
+    """How many states some timelines have together, or about how many."""
+    totals = [total_states(timeline, seed, SECONDS / len(timelines)) for timeline in timelines]
+    counted = sum(total for total in totals if isinstance(total, int))
+    estimates = [total for total in totals if isinstance(total, Estimate)]
+    if not estimates:
+        return counted
+    return reduce(add, estimates, Estimate.of(counted)) if counted else reduce(add, estimates)
+
+
+def total_states(timeline: Timeline, seed: int = 0, seconds: float = SECONDS) -> int | Estimate:
+    """How many states all points have together, or about how many, if those cannot be counted in reach."""
+    counts = {point: _count(timeline, point) for point in timeline.points}
+    counted = sum(count for count in counts.values() if count is not None)
+    unknown = [point for point, count in counts.items() if count is None]
+    return estimate_states(timeline, counted, unknown, seed, seconds) if unknown else counted
 
 
 def _near_each_other(timeline: Timeline, row: list[list[int]]) -> list[list[int]]:

@@ -75,6 +75,11 @@ class Representatives:
 
     def notes(self) -> list[str]:
         """What the user should know: by what behaviors were told, and what was cut."""
+        told = [f"behaviors were told by {' and '.join(self.heuristics)}"] if self.heuristics else []
+        return [*told, *self.cuts()]
+
+    def cuts(self) -> list[str]:
+        """What was left out or explored less closely than it could be."""
         counts = self.counts()
         cuts = {
             "in_parts": f"were longer than {MOST} operations and explored in parts",
@@ -86,9 +91,10 @@ class Representatives:
         if self.too_high:
             said.append(f"{self.too_high} functions more than {HIGHEST} levels above others were left out")
         if 0 < counts["explored"] < counts["groups"]:
-            said.append(f"{counts['groups'] - counts['explored']} of {counts['groups']} groups were not reached")
-        told = [f"behaviors were told by {' and '.join(self.heuristics)}"] if self.heuristics else []
-        return [*told, *said]
+            said.append(
+                f"{counts['groups'] - counts['explored']} of {counts['groups']} groups of behaviors were not reached"
+            )
+        return said
 
 
 def representatives_of(timeline: Timeline) -> Representatives:
