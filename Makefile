@@ -1,13 +1,15 @@
 # make demo: set-up, then powercut on two small programs with real mistakes.
-# make test: set-up, then all tests.
+# make test: set-up, then all tests. make test-ray: those that need Ray.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.powercut-installed
+RAY_VENV := .venv-ray
+RAY_STAMP := $(RAY_VENV)/.powercut-installed
 NATIVE := $(wildcard native/*.h native/*/*.c native/*/*.h)
 C_FORMAT := $(wildcard native/*.h native/*/*.c native/*/*.h)
 
-.PHONY: setup demo test lint format bench clean
+.PHONY: setup demo test test-ray lint format bench clean
 
 setup: $(STAMP)
 
@@ -26,6 +28,16 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
+# Ray is large (its wheel has 70 MB): its tests have an environment of their own, and are skipped by `make test`.
+$(RAY_STAMP): $(STAMP)
+	test -x $(RAY_VENV)/bin/python || $(PYTHON) -m venv $(RAY_VENV)
+	$(RAY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10" cmake ninja
+	$(RAY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[dev,ray]"
+	touch $(RAY_STAMP)
+
+test-ray: $(RAY_STAMP)
+	$(RAY_VENV)/bin/python -m pytest tests/integration/test_ray.py
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -41,4 +53,4 @@ bench: setup
 	$(BIN)/python bench/run.py
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) $(RAY_VENV) build dist

@@ -12,7 +12,7 @@ import math
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -41,6 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         max_states: how many states to judge at most.
         timeout: seconds after which a check counts as hung.
         workers: checks that run at the same time; 0 for one for each core.
+        executor: where checks run: local (this machine) or ray (the nodes of a cluster).
+        ray_address: of the cluster; None for RAY_ADDRESS, or the one that this machine is part of.
         seed: makes the random part of the search repeatable.
         cache: use verdicts that earlier runs kept; without, all are asked for again, and kept instead.
         tear: let blocks tear into 512-byte sectors.
@@ -62,6 +64,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     max_states: int | None = None
     timeout: float = 10.0
     workers: int = 0
+    executor: Literal["local", "ray"] = "local"
+    ray_address: str | None = None
     seed: int = 0
     cache: bool = True
     tear: bool = False
@@ -75,7 +79,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 _FIELDS = {field.encode_name: field for field in msgspec.structs.fields(Settings)}
 _WORDS = (
-    ("Literal", "auto, calls or memory"),
     ("str", "text"),
     ("bool", "true or false"),
     ("int", "a whole number"),
@@ -94,10 +97,10 @@ def load_settings(start: Path, given: dict[str, Any]) -> Settings:
     return settings
 
 
-def check_settings(settings: Settings, where: str) -> None:
+def check_settings(settings: Settings, slug: str, where: str) -> None:
     """Whether settings that were saved can be used; `where` names the file."""
     values = {field.encode_name: getattr(settings, field.name) for field in _FIELDS.values()}
-    _check("broken-run", where, {key: value for key, value in values.items() if value is not None})
+    _check(slug, where, {key: value for key, value in values.items() if value is not None})
     _check_names(settings)
 
 
@@ -155,11 +158,18 @@ def _check(slug: str, where: str, values: dict[str, Any]) -> None:
         try:
             msgspec.convert(value, _FIELDS[key].type)
         except msgspec.ValidationError as error:
-            wanted = next(words for name, words in _WORDS if name in str(_FIELDS[key].type))
-            raise UsageError(slug, f"{where}{key} must be {wanted}, not {value!r}.") from error
+            raise UsageError(slug, f"{where}{key} must be {_words(_FIELDS[key].type)}, not {value!r}.") from error
         wrong = _wrong(key, value)
         if wrong:
             raise UsageError(slug, f"{where}{key} {wrong}.")
+
+
+def _words(kind: Any) -> str:
+    """What a setting may be."""
+    if get_origin(kind) is Literal:
+        *some, last = get_args(kind)
+        return f"{', '.join(some)} or {last}"
+    return next(words for name, words in _WORDS if name in str(kind))
 
 
 def _wrong(key: str, value: Any) -> str:

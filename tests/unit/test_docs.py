@@ -17,7 +17,7 @@ from powercut.findings.finding import Finding, FindingKind, Fix, Location, Saved
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.report.document import document
 from powercut.report.events import Counts
-from powercut.run.session import _states
+from powercut.run.figures import states_of
 from powercut.run.store import BehaviorCounts, SavedRun
 from powercut.settings import Settings, load_settings
 from powercut.states.estimate import Estimate
@@ -133,7 +133,7 @@ def test_defaults_in_readme_are_right(tmp_path: Path) -> None:
     (tmp_path / "powercut.toml").write_text(block)
     shown, defaults = load_settings(tmp_path, {}), Settings()
     different = {name for name in Settings.__struct_fields__ if getattr(shown, name) != getattr(defaults, name)}
-    assert different == {"dir", "check", "max_states", "scratch"}  # those that have no default
+    assert different == {"dir", "check", "max_states", "ray_address", "scratch"}  # those that have no default
 
 
 def test_every_field_of_the_report_is_explained() -> None:
@@ -141,7 +141,7 @@ def test_every_field_of_the_report_is_explained() -> None:
     place = Location("f.py", 1, "f", "lost")
     texts = {"outcome": "fail", "code": 1, "output": ""}
     finding = Finding(FindingKind.ORDERING, "m", [place], Fix("t", True), [], [], state, **texts)
-    states = _states(Counts(total=Estimate(9.5, 0.1)))
+    states = states_of(Counts(total=Estimate(9.5, 0.1)))
     counts = {name: 0 for name in BehaviorCounts.__struct_fields__ if name not in ("model", "told_by")}
     behaviors = [BehaviorCounts(model="xfs", told_by=[], **counts)]
     report = document(SavedRun(findings=[finding], states=states, behaviors=behaviors))

@@ -31,6 +31,8 @@ _EXPLORE = (
     click.option("--max-states", type=int, metavar="N", help="Judge at most N states."),
     click.option("--timeout", type=float, metavar="SECONDS", help="A check that takes longer has hung (default 10)."),
     click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: all cores)."),
+    click.option("--executor", metavar="NAME", help="Where checks run: local (default), or ray for a Ray cluster."),
+    click.option("--ray-address", metavar="ADDRESS", help="The Ray cluster (default: RAY_ADDRESS, or auto)."),
     click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search."),
     click.option("--cache/--no-cache", default=None, help="Use the verdicts of earlier runs (default: yes)."),
     click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),

@@ -10,7 +10,7 @@ import click
 from powercut.commands.main import INTERRUPTED, stop_printing
 from powercut.report.document import document
 from powercut.report.run import run_text
-from powercut.run.session import exit_code
+from powercut.run.figures import exit_code
 from powercut.run.store import SavedRun, to_json, write_durably
 
 STANDARD_OUTPUT = "-"

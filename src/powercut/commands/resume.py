@@ -19,16 +19,11 @@ if TYPE_CHECKING:
 @click.option("--budget", metavar="TIME", help="How much longer to search (default: as long as the run was given).")
 @click.option("--max-states", type=int, metavar="N", help="Judge at most N states, with those of before.")
 @click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: as before).")
+@click.option("--executor", metavar="NAME", help="Where checks run: local or ray (default: as before).")
+@click.option("--ray-address", metavar="ADDRESS", help="The Ray cluster.")
 @JSON_OPTION
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
-def command(
-    name: str | None,
-    budget: str | None,
-    max_states: int | None,
-    workers: int | None,
-    json_file: str | None,
-    output: str | None,
-) -> int:
+def command(name: str | None, json_file: str | None, output: str | None, **given: str | int | None) -> int:
     """Go on with a run that was stopped: by Ctrl-C, its budget, a kill or a power cut.
 
     The program is not started again: the trace of the run is searched as it was planned. What the check has judged
@@ -53,7 +48,7 @@ def command(
             f"the check was the Python function {plan.function}, which cannot be called from here.",
             f"Give a command: powercut explore {folder / 'trace'} --check CMD.",
         )
-    settings = _settings(plan, folder, budget=budget, max_states=max_states, workers=workers)
+    settings = _settings(plan, folder, given)
     trace = Trace.open(folder / "trace")
     with Terminal() as terminal:
         session = Session(settings, Path(plan.cwd), terminal.tell, notes=plan.notes, resumed=True)
@@ -61,7 +56,7 @@ def command(
     return report_run(run, folder, json_file)
 
 
-def _settings(plan: Plan, folder: Path, **given: str | int | None) -> Settings:
+def _settings(plan: Plan, folder: Path, given: dict[str, str | int | None]) -> Settings:
     """The settings of the plan, with what is said now; runs are where this one is."""
     import msgspec
 
@@ -72,5 +67,5 @@ def _settings(plan: Plan, folder: Path, **given: str | int | None) -> Settings:
     if (Path(plan.cwd) / plan.settings.output).resolve() != output:
         changes["output"] = str(output)
     settings = msgspec.structs.replace(plan.settings, **changes)
-    check_settings(settings, "")
+    check_settings(settings, "bad-setting", "")
     return settings

@@ -32,7 +32,7 @@ class Message(IntEnum):
     """What a frame says."""
 
     JOBS = 1
-    READY = 2  # the worker is set up
+    READY = 2  # the worker is set up; from a node, with how many jobs it wants to have at hand
     RESULTS = 3
     FAILED = 4  # the worker cannot go on: (slug, message, hint)
 

@@ -92,6 +92,10 @@ class LocalExecutor:
         """How many more jobs keep all workers busy until they are asked for again."""
         return max(0, sum(2 * worker.depth for worker in self._workers) - self._outstanding())
 
+    def notes(self) -> list[str]:
+        """Workers that died took a verdict with them, which says so."""
+        return []
+
     def close(self) -> None:
         """End all workers at once, reap them, remove their images."""
         if self._closed:

@@ -32,5 +32,9 @@ class InlineExecutor:
         """One state after the other, so that findings come as soon as they can."""
         return 1 - len(self._done)
 
+    def notes(self) -> list[str]:
+        """Nothing can go wrong."""
+        return []
+
     def close(self) -> None:
         """Nothing to end."""

@@ -109,5 +109,8 @@ class Executor(Protocol):
     def capacity(self) -> int:
         """How many more jobs keep the workers busy."""
 
+    def notes(self) -> list[str]:
+        """What went wrong and was made up for, for the report."""
+
     def close(self) -> None:
         """End all workers and remove their scratch folders."""

@@ -76,7 +76,7 @@ def load_plan(folder: Path) -> Plan:
         raise UsageError("broken-run", f"{path} is not the plan of a run: {error}.") from error
     if plan.format != FORMAT:
         raise UsageError("other-run-format", f"{path} has format {plan.format}, this powercut reads {FORMAT}.")
-    check_settings(plan.settings, f"{path}: ")
+    check_settings(plan.settings, "broken-run", f"{path}: ")
     return plan
 
 

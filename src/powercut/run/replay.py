@@ -18,9 +18,9 @@ from powercut.oracle.command import CommandOracle
 from powercut.oracle.verdict import Verdict
 from powercut.report.difference import timeline_of
 from powercut.report.events import Said, Subscriber
+from powercut.run.check import check_command, check_environment
 from powercut.run.executor import LocalExecutor
 from powercut.run.jobs import Job, Result
-from powercut.run.session import check_command, check_environment
 from powercut.run.store import find_finding
 from powercut.states.state import State
 from powercut.states.timeline import Timeline

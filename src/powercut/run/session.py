@@ -5,57 +5,41 @@ Data goes one way: record, timelines, exploration, saved run. Every stage may en
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
-from bisect import bisect_right
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-from xxhash import xxh3_128_digest
 
 from powercut import _engine
-from powercut.errors import EnvironmentFailure, ExitCode, UsageError
+from powercut.errors import EnvironmentFailure
 from powercut.findings.baseline import Identified
 from powercut.findings.finding import FindingKind
-from powercut.image.digest import IMAGE_FORMAT
-from powercut.image.scratch import ScratchPolicy
 from powercut.lint.analysis import analyse, confirm
 from powercut.lint.patterns import PATTERNS
 from powercut.model.filesystem import file_systems
 from powercut.model.memory import PAGE_CACHE, memory
-from powercut.oracle.builtin import BuiltinOracle
-from powercut.oracle.callable import CallableOracle
-from powercut.oracle.command import CommandOracle
-from powercut.oracle.fingerprint import fingerprint
-from powercut.record.recorder import RecordOptions, find_program
-from powercut.report.events import Counts, Event, Said, Subscriber
-from powercut.run.executor import LocalExecutor
+from powercut.record.recorder import RecordOptions
+from powercut.report.events import Event, Said, Subscriber
+from powercut.run.check import check_command
 from powercut.run.exploration import Budget, Exploration
-from powercut.run.inline import InlineExecutor
-from powercut.run.jobs import Executor, Job, Result
-from powercut.run.kept import KeptVerdicts
+from powercut.run.figures import behaviors_of, coverage, states_of
+from powercut.run.jobs import Executor
+from powercut.run.judging import Check, Judging, Owed, check_final_state
 from powercut.run.known import apply_baseline, load_baseline
 from powercut.run.plan import Plan, save_plan, sole_run
+from powercut.run.ray_executor import require_ray
 from powercut.run.recall import CheckChangedError, Recall
 from powercut.run.recording import Workload, record
-from powercut.run.store import NO_BUDGET, NO_STATES, BehaviorCounts, SavedRun, new_run_folder, save_run
+from powercut.run.store import NO_BUDGET, NO_STATES, SavedRun, new_run_folder, save_run
 from powercut.settings import Settings, seconds
 from powercut.states.behaviors.find import already_found
-from powercut.states.estimate import Estimate
-from powercut.states.failure_points import coverage_curve, failure_points
-from powercut.states.state import Base, State
 from powercut.states.strategies import is_grouped
 from powercut.states.strategy_names import strategies
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
-
-LAST_LINES = 20  # of what a check said
-Check = Callable[..., object]
 
 
 @dataclass(slots=True)
@@ -91,6 +75,8 @@ class Session:
         """The main job: record, explore, judge, explain, save."""
         if self.settings.check is not None and self.check is None:
             check_command(self.settings.check, self.cwd)  # one that cannot run is refused before the program has run
+        if self.settings.executor == "ray":
+            require_ray()
         load_baseline(self._baseline, write=self.write_baseline)  # neither is one that cannot be read
         run_folder = new_run_folder(self.output)
         try:
@@ -138,7 +124,8 @@ class Session:
 
     def _search(self, timelines: Sequence[Timeline]) -> Exploration:
         """Search with what earlier runs left; without, if the check turns out to be another one by now."""
-        kept = self._kept(timelines[0])
+        use = self.settings.cache or self.resumed
+        kept = self._judging(timelines).kept(self.output, lambda text: self.say(text, warning=True), use=use)
         if kept is None:
             return self._search_once(timelines, Recall())
         try:
@@ -151,27 +138,35 @@ class Session:
             kept.close()
 
     def _search_once(self, timelines: Sequence[Timeline], recall: Recall) -> Exploration:
-        executor, owed = self._executor(timelines)
+        if self.settings.executor != "local" and self._judging(timelines).builtin:
+            self.say("the built-in check reads images where they are computed: it runs here, on no other machine")
+        executor, owed = self._executor(timelines, anywhere=True)
         try:
-            self._check_final_state(executor, timelines[0])
+            check_final_state(executor, timelines[0], self.settings.timeout)
             budget = Budget(seconds(self.settings.budget), self.settings.max_states)
             names = strategies(self.settings.strategies)
             exploration = Exploration(timelines, executor, owed, budget, self.settings.seed, self.tell, names, recall)
             exploration.run()
+            for note in executor.notes():
+                self.say(note, warning=True)
             return exploration
         finally:
             executor.close()
 
-    def _kept(self, timeline: Timeline) -> KeptVerdicts | None:
-        """What earlier runs of the same check left. The built-in check is quick, and a function could be any other."""
-        if self.check is not None or self.settings.check is None:
-            return None
-        folder = timeline.trace.folder
-        facts = {"images": IMAGE_FORMAT, "timeout": self.settings.timeout, "folder": folder, "view": self._namespaces()}
-        argv = check_command(self.settings.check, self.cwd)
-        check = fingerprint(argv, check_environment(timeline), facts)
-        use = self.settings.cache or self.resumed
-        return KeptVerdicts(self.output, check, lambda text: self.say(text, warning=True), use=use)
+    def _executor(self, timelines: Sequence[Timeline], *, anywhere: bool = False) -> tuple[Executor, Owed]:
+        return self._judging(timelines).executor(anywhere=anywhere)
+
+    def _judging(self, timelines: Sequence[Timeline]) -> Judging:
+        return Judging(self.settings, self.cwd, self.check, timelines, self._shown_at(timelines[0].trace.folder))
+
+    def _shown_at(self, folder: str) -> bool:
+        """Whether checks see images at the path of the data folder; with the built-in check nobody looks."""
+        if self.check is None and self.settings.check is None:
+            return False
+        if self._namespaces() and not Path(folder).is_dir():
+            self.say(f"{folder} is not on this machine: the check sees the images at another path", warning=True)
+            self.views = False
+        return self._namespaces()
 
     def _say_what_was_missed(self, timelines: Sequence[Timeline], exploration: Exploration) -> None:
         """What the search cut, and why it tested nothing if so it was."""
@@ -244,50 +239,6 @@ class Session:
             self.views = possible
         return self.views
 
-    def _executor(self, timelines: Sequence[Timeline]) -> tuple[Executor, Callable[[Timeline, int], Hashable]]:
-        if self.check is None and self.settings.check is None:
-            oracle = BuiltinOracle(timelines[0])
-            return InlineExecutor(timelines, oracle), oracle.owed
-        folder = Path(timelines[0].trace.folder)
-        judge = CallableOracle(self.check) if self.check is not None else self._command_oracle(timelines[0])
-        namespaces = self._namespaces()
-        if namespaces and not folder.is_dir():
-            self.say(f"{folder} is not on this machine: the check sees the images at another path", warning=True)
-            namespaces = False
-        executor = LocalExecutor(
-            timelines,
-            judge,
-            folder,
-            self.settings.workers or os.cpu_count() or 1,
-            self.settings.timeout,
-            ScratchPolicy(Path(self.settings.scratch) if self.settings.scratch else None, _base_size(timelines[0])),
-            namespaces,
-        )
-        return executor, told_digest()
-
-    def _command_oracle(self, timeline: Timeline) -> CommandOracle:
-        argv = check_command(self.settings.check or "", self.cwd)
-        return CommandOracle(argv, self.settings.timeout, check_environment(timeline))
-
-    def _check_final_state(self, executor: Executor, timeline: Timeline) -> None:
-        """A check that refuses the state after a clean end would refuse everything."""
-        executor.submit([Job(-1, 0, State(timeline.end, Base.ISSUED, frozenset()))])
-        results: list[Result] = []
-        while not results:
-            results = executor.results(None)
-        verdict = results[0].verdict
-        if verdict.passed:
-            return
-        how = {"crash": f"died of signal {verdict.code}", "hang": f"did not end in {self.settings.timeout:g} s"}
-        words = "\n".join(verdict.output.strip().splitlines()[-LAST_LINES:])
-        said = f" It said:\n{words}" if words else ""
-        raise EnvironmentFailure(
-            "check-fails-on-final-state",
-            f"the check {how.get(verdict.outcome.value, f'failed (status {verdict.code})')} on the folder as the "
-            "workload left it, without any crash.",
-            f"It must pass there before crash states mean anything.{said}",
-        )
-
     def _saved(self, trace: Trace, timelines: Sequence[Timeline], exploration: Exploration, elapsed: float) -> SavedRun:
         counts = exploration.counts
         return SavedRun(
@@ -298,11 +249,11 @@ class Session:
             function=self._function,
             timeout=self.settings.timeout,
             findings=exploration.findings,
-            states=_states(counts),
+            states=states_of(counts),
             model=",".join(timeline.label for timeline in timelines),
             seconds=elapsed,
-            coverage=_coverage(timelines[0]),
-            behaviors=_behaviors(timelines),
+            coverage=coverage(timelines[0]),
+            behaviors=behaviors_of(timelines),
             notes=self.notes,
             interrupted=exploration.interrupted,
         )
@@ -313,87 +264,3 @@ class Session:
 
     def _output_option(self) -> str:
         return "" if self.settings.output == ".powercut" else f" --output {shlex.quote(self.settings.output)}"
-
-
-def _coverage(timeline: Timeline) -> dict[str, Any]:
-    """Whether the workload was long enough: the failure points it reached, and when."""
-    points = failure_points(timeline)
-    return {"failure_points": len(points), "curve": coverage_curve(timeline, points)}
-
-
-def _states(counts: Counts) -> dict[str, Any]:
-    """How much was tested, of how many."""
-    estimate = counts.total if isinstance(counts.total, Estimate) else None
-    return {
-        "tested": counts.tested,
-        "known": counts.known,
-        "equivalent": counts.equal,
-        "left": counts.left if isinstance(counts.left, int) else None,
-        "total": counts.total if isinstance(counts.total, int) else None,
-        "estimate": None if estimate is None else {"log10": estimate.log10, "error": estimate.error},
-        "failed": counts.failed,
-        "exhausted": counts.exhausted,
-        "by_strategy": counts.by_strategy,
-    }
-
-
-def _behaviors(timelines: Sequence[Timeline]) -> list[BehaviorCounts]:
-    """What representative testing made of each timeline, if it came to that."""
-    found = [(timeline.label, already_found(timeline)) for timeline in timelines]
-    return [BehaviorCounts(model=name, told_by=some.heuristics, **some.counts()) for name, some in found if some]
-
-
-def exit_code(run: SavedRun) -> ExitCode:
-    """How a run ends for the shell."""
-    if run.new_findings:
-        return ExitCode.FINDINGS
-    return ExitCode.NOTHING_FOUND if run.states["tested"] + run.states.get("known", 0) else ExitCode.NOTHING_COVERED
-
-
-def check_command(text: str, cwd: Path) -> list[str]:
-    """The check as an argument list, its program found now: checks run in another folder."""
-    try:
-        argv = shlex.split(text)
-    except ValueError as error:
-        raise UsageError("bad-check", f"the check {text!r} cannot be split into words: {error}.") from error
-    if not argv:
-        raise UsageError("bad-check", "the check is empty.", "Give a command that exits with 0 if all is well.")
-    program = find_program(argv[0], cwd)
-    if os.sep in program:
-        program = str(cwd / program)
-    rest = [str(cwd / word) if _is_file_here(word, cwd) else word for word in argv[1:]]
-    return [program, *rest]
-
-
-def check_environment(timeline: Timeline) -> dict[str, str]:
-    """The variables of a check: as ours; on persistent memory, libpmem shall take the image for what it stands for."""
-    persistent = {"PMEM_IS_PMEM_FORCE": "1"} if timeline.in_lines else {}
-    return {**persistent, **os.environ}
-
-
-def _is_file_here(word: str, cwd: Path) -> bool:
-    """Relative paths in the check mean files where powercut was started, not in the crashed folder."""
-    if word.startswith(("-", "/")):
-        return False
-    try:
-        return (cwd / word).is_file()
-    except OSError:  # a script in an argument is too long for a name
-        return False
-
-
-def told_digest() -> Callable[[Timeline, int], bytes]:
-    """What stands for all that the program had printed and sent by a point, in any timeline of one trace."""
-    known: dict[int, bytes] = {}
-
-    def digest(timeline: Timeline, point: int) -> bytes:
-        said = bisect_right(timeline.prints, point)
-        if said not in known:
-            printed, sent = timeline.acked(point), timeline.sent(point)
-            known[said] = xxh3_128_digest(len(printed).to_bytes(8, "little") + printed + sent)
-        return known[said]
-
-    return digest
-
-
-def _base_size(timeline: Timeline) -> int:
-    return sum(length for thing in timeline.tree.things for _, length, _ in thing.base_data)
