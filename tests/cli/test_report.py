@@ -87,7 +87,7 @@ def first_finding(out: str) -> str:
 def test_a_budget_that_ends_at_once_is_named(world: World) -> None:
     ended = world.test("--max-states", "0", workload=SAFE)
     assert ended.code == 4
-    assert "the budget ended before anything was covered" in ended.out
+    assert "the budget ended before the first state was judged" in ended.out
 
 
 def test_outputs_are_plain_without_a_terminal(world: World) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import powercut
 from powercut.oracle.fingerprint import fingerprint
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.run import kept as kept_module
@@ -52,7 +53,8 @@ def expected(number: int) -> Verdict:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
+    (tmp_path / "output").mkdir()
+    return Store(tmp_path / "output")
 
 
 def test_a_verdict_is_found_by_all_that_it_depends_on(store: Store) -> None:
@@ -175,6 +177,22 @@ def test_a_killed_run_loses_no_more_than_what_it_had_not_written(store: Store) -
     assert all(found[number] == expected(number) for number in range(written + 1))
 
 
+def test_what_was_written_survives_a_power_cut(store: Store) -> None:
+    """powercut on its own file: whatever a cut leaves, it holds all that was said to be written, and nothing wrong."""
+
+    def check(folder: Path, acked: bytes) -> None:
+        crashed = Store(folder)
+        written = max(map(int, acked.split()), default=-1)
+        found = crashed.read(120)
+        assert crashed.said == []
+        assert all(verdict == expected(number) for number, verdict in found.items())
+        assert set(range(written + 1)) <= found.keys()
+
+    command, output = [sys.executable, "-c", WRITER, str(store.folder), "0", "100"], store.folder.parent / "out"
+    run = powercut.explore(command, check, dir=store.folder, output=output, max_states=150, lint=False)
+    assert run.findings == [] and run.states["tested"] == 150
+
+
 # What is recalled
 
 
@@ -227,7 +245,7 @@ def test_a_check_is_known_by_its_words_files_and_settings(tmp_path: Path) -> Non
     script, module, other = folder / "check.py", folder / "package" / "store.py", folder / "notes.txt"
     for path in (script, module, other):
         path.write_text("first")
-    argv, facts = ["/bin/sh", str(script), "--flag"], {"timeout": 10.0}
+    argv, facts = ["/bin/sh", str(script), str(other), "--flag"], {"timeout": 10.0}
     prints = [fingerprint(argv, {}, facts)]
 
     def is_new() -> bool:
@@ -235,8 +253,10 @@ def test_a_check_is_known_by_its_words_files_and_settings(tmp_path: Path) -> Non
         return prints[-1] not in prints[:-1]
 
     assert not is_new()
-    other.write_text("second")
+    (folder / "more.txt").write_text("nobody's")
     assert not is_new()
+    other.write_text("second")
+    assert is_new()
     script.write_text("second")
     assert is_new()
     module.write_text("second")

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+SOURCES = (".py", ".sh", ".bash", ".pl", ".rb", ".js", ".mjs", ".ts", ".lua", ".tcl", ".php", ".awk", ".R", ".jl")
 MOST_FILES = 2000  # beside one script; with more, only the first ones by name are looked at
 MOST_SEEN = 20_000  # entries of folders looked through for them
 VARIABLES = ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "PYTHONHOME", "PERL5LIB", "RUBYLIB", "NODE_PATH")
@@ -51,8 +52,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _beside(script: Path) -> list[Path]:
-    """Files of the same kind in a script's folder and below; programs and libraries of the system have none."""
-    if script.suffix in ("", ".so") or script.is_relative_to("/usr"):
+    """Files of the same kind in a script's folder and below: what it may import."""
+    if script.suffix not in SOURCES or script.is_relative_to("/usr"):
         return []
     return sorted(_walk(script.parent, script.suffix))[:MOST_FILES]
 

@@ -117,7 +117,7 @@ class KeptVerdicts:
     def _open(self) -> None:
         file = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
         self._file = file
-        file.execute("PRAGMA synchronous = FULL")
+        file.execute("PRAGMA synchronous = EXTRA")  # FULL does not sync the removal of the journal, which is the commit
         with closing(file.execute("PRAGMA user_version")) as answer:
             (version,) = answer.fetchone()
         if version not in (0, FORMAT):
