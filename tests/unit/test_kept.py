@@ -279,3 +279,18 @@ def test_files_inside_of_words_count(tmp_path: Path) -> None:
         (tmp_path / "settings").write_text(content)
         seen.add(fingerprint(argv, {}, {}))
     assert len(seen) == 4
+
+
+def test_the_libraries_of_a_program_count(tmp_path: Path) -> None:
+    library, program = tmp_path / "librule.so", tmp_path / "check"
+
+    def build(answer: int) -> None:
+        (tmp_path / "rule.c").write_text(f"int rule(void) {{ return {answer}; }}")
+        subprocess.run(["cc", "-shared", "-o", library, tmp_path / "rule.c"], check=True)
+
+    build(0)
+    (tmp_path / "main.c").write_text("int rule(void); int main(void) { return rule(); }")
+    subprocess.run(["cc", "-o", program, tmp_path / "main.c", library, f"-Wl,-rpath,{tmp_path}"], check=True)
+    before = [fingerprint([str(program)], os.environ, {}) for _ in range(2)]
+    build(1)
+    assert before[0] == before[1] != fingerprint([str(program)], os.environ, {})

@@ -1,8 +1,9 @@
 """What tells one check from another: a verdict of an earlier run counts only if the same check would be asked again.
 
 Before: a check command as an argument list. After: a digest of its words, of the content of every file that they name,
-and of the files beside a script that it may import: those in its folder and below that end as it does. Libraries,
-modules elsewhere and most of the environment are not seen; docs/large-runs.md says so.
+of the shared libraries of a program among them, and of the files beside a script that it may import: those in its
+folder and below that end as it does. Modules elsewhere, libraries that are opened later and most of the environment are
+not seen; docs/large-runs.md says so.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +19,8 @@ SOURCES = (".py", ".sh", ".bash", ".pl", ".rb", ".js", ".mjs", ".ts", ".lua", ".
 MOST_FILES = 2000  # beside one script; with more, only the first ones by name are looked at
 MOST_SEEN = 20_000  # entries of folders looked through for them
 VARIABLES = ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "PYTHONHOME", "PERL5LIB", "RUBYLIB", "NODE_PATH")
+_LIST_SECONDS = 10.0
+_LIBRARY = re.compile(rb"(?:=> |^\s)(/.*) \(0x", re.MULTILINE)  # a line of ldd: NAME => PATH (ADDRESS)
 _PARTS = re.compile(r"[\s=;,:'\"()|&<>]+")  # what stands between paths in an argument, as of sh -c or --config=FILE
 
 
@@ -25,7 +29,7 @@ def fingerprint(argv: Sequence[str], env: Mapping[str, str], facts: Mapping[str,
     whole = hashlib.blake2b(digest_size=16)
     for word in argv:
         _add(whole, b"word", os.fsencode(word))
-    for path in files_of(argv):
+    for path in files_of(argv, env):
         _add(whole, b"file", os.fsencode(path), _content(path))
     for name in VARIABLES:
         _add(whole, b"variable", name.encode(), os.fsencode(env.get(name, "")))
@@ -34,13 +38,13 @@ def fingerprint(argv: Sequence[str], env: Mapping[str, str], facts: Mapping[str,
     return whole.digest()
 
 
-def files_of(argv: Sequence[str]) -> list[Path]:
+def files_of(argv: Sequence[str], env: Mapping[str, str]) -> list[Path]:
     """The files that make up a check, as far as its words tell."""
     found: dict[Path, None] = {}
     for word in argv:
         for part in dict.fromkeys([word, *_PARTS.split(word)]):
             if part.startswith("/") and _is_file(Path(part)):
-                found |= dict.fromkeys([Path(part), *_beside(Path(part).resolve())])
+                found |= dict.fromkeys([Path(part), *_beside(Path(part).resolve()), *_libraries(Path(part), env)])
     return list(found)
 
 
@@ -56,6 +60,20 @@ def _beside(script: Path) -> list[Path]:
     if script.suffix not in SOURCES or script.is_relative_to("/usr"):
         return []
     return sorted(_walk(script.parent, script.suffix))[:MOST_FILES]
+
+
+def _libraries(program: Path, env: Mapping[str, str]) -> list[Path]:
+    """The shared libraries that a program is started with, as the dynamic linker finds them."""
+    try:
+        with open(program, "rb") as file:
+            if file.read(4) != b"\x7fELF":
+                return []
+        listed = subprocess.run(
+            ["ldd", program], env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, timeout=_LIST_SECONDS
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [Path(os.fsdecode(path)) for path in _LIBRARY.findall(listed.stdout)]
 
 
 def _walk(top: Path, suffix: str) -> Iterator[Path]:
