@@ -166,9 +166,8 @@ def must_precede(a: U, b: U, us: list[U], row: FileSystem, persistent: set[int])
     """Whether a rule says: b never persists without the earlier a."""
     same = a.obj == b.obj
     if a.kind == b.kind == "data" and same:
-        if a.obj in persistent:
-            return memory_twin.share_a_line(a, b)
-        if a.pieces & b.pieces:
+        together = memory_twin.share_a_line(a, b) if a.obj in persistent else a.pieces & b.pieces
+        if together:
             return True
     if a.kind == b.kind == "entry" and {e[:2] for e in a.effects} & {e[:2] for e in b.effects}:
         return True

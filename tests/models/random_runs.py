@@ -142,6 +142,21 @@ class RunMaker:
             world.size[obj] = max(world.size[obj], op[2] + op[3])
 
 
+SYNCS = ("fsync", "fdatasync", "sync", "msync", "flush", "fence")
+
+
+def without_some_syncs(ops: list[tuple], seed: int) -> tuple[list[tuple], list[int]]:
+    """The run of a program that lacks some of the syncs, flushes and fences, and which operations these were."""
+    rnd = random.Random(seed)
+    gone = [i for i, op in enumerate(ops) if (op[0] in SYNCS or (op[0] == "write" and op[4])) and rnd.random() < 0.5]
+    return [_unsynced(op) if i in gone else op for i, op in enumerate(ops)], gone
+
+
+def _unsynced(op: tuple) -> tuple:
+    """What is left of an operation: the write itself, or a word in its place."""
+    return (*op[:4], "") if op[0] == "write" else ("print", b"")
+
+
 def event_of(trace: Trace, op: int) -> int:
     """The index of an operation's event: of the one record that matters, if it is a run."""
     written = [index for index, _ in trace.calls()]

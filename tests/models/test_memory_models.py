@@ -11,18 +11,20 @@ from powercut.model.memory import EADR, MEMORIES, PAGE_CACHE, PX86
 from powercut.states.lattice import Lattice
 from powercut.states.timeline import Timeline
 from tests.models.brute_force import all_images
-from tests.models.random_runs import MEMORY_KINDS, RunMaker, event_of, to_trace
+from tests.models.random_runs import MEMORY_KINDS, RunMaker, event_of, to_trace, without_some_syncs
 from tests.models.test_models import MOST_PENDING, SHARDS, engine_image
 
 RUNS = 10_000  # for each memory model
 ROWS = list(FILE_SYSTEMS.values())
 
 
-def compare(seed: int, row: FileSystem) -> int:
-    ops = RunMaker(seed, MEMORY_KINDS).make(4 + seed % 9)
-    if not any(op[0] == "store" for op in ops):
+def compare(seed: int, row: FileSystem, *, removing: bool = False) -> int:
+    made = RunMaker(seed, MEMORY_KINDS).make(4 + seed % 9)
+    ops, gone = without_some_syncs(made, seed) if removing else (made, [])
+    if not any(op[0] == "store" for op in ops) or (removing and not gone):
         return 0
-    timeline = Timeline(to_trace(ops), row)
+    trace = to_trace(made)
+    timeline = Timeline(trace, row, skip=[event_of(trace, op) for op in gone])
     assert not timeline.notes
     until = len(ops) - 1 if seed % 3 else seed % len(ops)
     lattice = Lattice(timeline, 2 * event_of(timeline.trace, until))
@@ -43,6 +45,12 @@ def test_model_equals_its_twin(memory: str, shard: int) -> None:
         row = replace(ROWS[seed // SHARDS % len(ROWS)], memory=MEMORIES[memory])
         done += compare(seed, row.torn() if seed % 8 == shard else row)
         seed += SHARDS
+
+
+@pytest.mark.parametrize("memory", ["px86", "eadr", "page-cache"])
+def test_a_flush_or_fence_left_out_is_as_if_it_had_never_been(memory: str) -> None:
+    rows = [replace(row, memory=MEMORIES[memory]) for row in ROWS]
+    assert sum(compare(seed, rows[seed % len(rows)], removing=True) for seed in range(1000)) > 200
 
 
 def test_the_twin_notices_a_wrong_model() -> None:

@@ -12,7 +12,7 @@ from powercut.states.lattice import Lattice
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from tests.models.brute_force import all_images
-from tests.models.random_runs import RunMaker, to_trace
+from tests.models.random_runs import RunMaker, to_trace, without_some_syncs
 
 RUNS = 10_000  # for each model
 SHARDS = 4  # so that the cores share the work
@@ -35,12 +35,20 @@ def engine_image(timeline: Timeline, state: State):
     return frozenset(found.items())
 
 
-def compare(seed: int, row: FileSystem) -> int:
-    ops = RunMaker(seed).make(2 + seed % 7)
-    timeline = Timeline(to_trace(ops), row)
+def event_of_call(op: int) -> int:
+    return op + 1  # the folder's own snapshot is event 0
+
+
+def compare(seed: int, row: FileSystem, *, removing: bool = False) -> int:
+    """Whether a run could be compared; `removing`, the model leaves out some syncs, and its twin never saw them."""
+    made = RunMaker(seed).make(2 + seed % 7)
+    ops, gone = without_some_syncs(made, seed) if removing else (made, [])
+    if removing and not gone:
+        return 0
+    timeline = Timeline(to_trace(made), row, skip=[event_of_call(op) for op in gone])
     assert not timeline.notes
     until = len(ops) - 1 if seed % 3 else seed % len(ops)
-    point = 2 * (until + 1)  # the folder's own snapshot is event 0
+    point = 2 * event_of_call(until)
     lattice = Lattice(timeline, point)
     if len(lattice.pending) > MOST_PENDING:
         return 0
@@ -64,6 +72,11 @@ def test_model_equals_its_twin(name: str, shard: int) -> None:
 def test_torn_sectors_equal_the_twin(name: str) -> None:
     row = FILE_SYSTEMS[name].torn()
     assert sum(compare(seed, row) for seed in range(800)) > 400
+
+
+@pytest.mark.parametrize("name", FILE_SYSTEMS)
+def test_a_sync_left_out_is_as_if_it_had_never_been(name: str) -> None:
+    assert sum(compare(seed, FILE_SYSTEMS[name], removing=True) for seed in range(1000)) > 200
 
 
 def test_the_twin_notices_a_wrong_model() -> None:

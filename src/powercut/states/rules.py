@@ -23,6 +23,7 @@ What the program stores through mappings follows `memory_rules.py`, in the same 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
@@ -95,7 +96,8 @@ class Rules:
         self.notes: list[str] = []
         self.subjects: dict[int, int] = {}  # sync, close or rename event -> the object it is about
         self._extra: Mapping[int, list[ExtraSync]] = _by_event(extra)
-        self._skip = frozenset(skip)  # syncs that are taken away
+        self._skip = frozenset(skip)  # syncs, flushes, fences that are taken away; of a write, only its sync is
+        self._stops = sorted({*self._extra, *self._skip})
         self._event = 0
         self._now = 0  # the time at which a sync of this moment guarantees
         self._unit = min(row.piece, BLOCK)
@@ -154,7 +156,7 @@ class Rules:
     def _call(self, index: int, record: Record) -> None:
         self._add_syncs(index)
         handler = self._handlers.get(record[KIND])
-        if handler is not None and index not in self._skip:
+        if handler is not None and (index not in self._skip or record[KIND] == Kind.WRITE):
             self._event, self._now = index, 2 * index + 1
             try:
                 handler(record)
@@ -366,7 +368,7 @@ class Rules:
             size = min(edge, end) - position
             self._add_data(obj, position, size, blob + position - start, self.tree.size.get(obj, 0))
             position += size
-        if flags & (_SYNC | _DSYNC):
+        if flags & (_SYNC | _DSYNC) and self._event not in self._skip:
             self.sync(obj, data_only=not flags & _SYNC)
 
     def _truncate(self, event: Record) -> None:
@@ -440,7 +442,8 @@ class Rules:
             cut = self._last_cut.get(obj, -1) if self.row.truncate_before_data else -1
             files.append((number, obj, size, cut, flags_of(medium)))
         done = 0
-        for stop in sorted(i - index for i in {*self._extra, *self._skip} if index <= i < index + count):
+        first, last = bisect_left(self._stops, index), bisect_left(self._stops, index + count)
+        for stop in (i - index for i in self._stops[first:last]):
             self._run(index, event, done, stop, files)
             self._add_syncs(index + stop)
             done = stop + (index + stop in self._skip)
