@@ -19,6 +19,14 @@ WRONG = {
     "no workload": (["test"], "missing argument 'WORKLOAD...'. See powercut test --help [usage]"),
     "empty workload": (["test", "--"], "missing argument 'WORKLOAD...'. See powercut test --help [usage]"),
     "no trace": (["explore"], "missing argument 'TRACE'. See powercut explore --help [usage]"),
+    "nothing to weigh": (
+        ["syncs", "--check", "true"],
+        "give a program to run, or a trace with --trace: one of them. See powercut syncs --help [usage]",
+    ),
+    "two things to weigh": (
+        ["syncs", "--trace", "t", "--", "true"],
+        "give a program to run, or a trace with --trace: one of them. See powercut syncs --help [usage]",
+    ),
     "record without a trace": (["record", "--", "true"], "missing option '-o'. See powercut record --help [usage]"),
     "no finding": (["replay"], "missing argument 'FINDING'. See powercut replay --help [usage]"),
     "not a number": (

@@ -163,13 +163,40 @@ def event_of(trace: Trace, op: int) -> int:
     return written[op + 2] - 1 if op + 2 < len(written) else len(trace.events) - 1
 
 
-def to_trace(ops: list[tuple]) -> Trace:
-    """The trace of a run that starts in an empty folder; inode numbers are object numbers plus 100."""
-    writer, world = TraceWriter(), World()
+def to_trace(ops: list[tuple], *, in_runs: bool = False) -> Trace:
+    """The trace of a run that starts in an empty folder; inode numbers are object numbers plus 100.
+
+    `in_runs`, memory operations that follow each other are one run of records, as a tracer writes them.
+    """
+    writer, world = _Runs() if in_runs else TraceWriter(), World()
     writer.event(Kind.SNAP_DIR, inode=100, path=b"", extra=0o40755, pid=0)
     for op in ops:
         _event(writer, world, op)
     return writer.trace()
+
+
+class _Runs(TraceWriter):
+    """Keeps records until something else is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._records: list[tuple[int, int, int, int, int, int]] = []
+
+    def memory(self, records, **fields):
+        self._records += records
+
+    def event(self, kind, **fields):
+        self._flush()
+        return super().event(kind, **fields)
+
+    def trace(self):
+        self._flush()
+        return super().trace()
+
+    def _flush(self) -> None:
+        records, self._records = self._records, []
+        if records:
+            super().memory(records)
 
 
 def _event(writer: TraceWriter, world: World, op: tuple) -> None:

@@ -9,7 +9,9 @@ import pytest
 from powercut.model.filesystem import FILE_SYSTEMS, FileSystem
 from powercut.model.memory import EADR, MEMORIES, PAGE_CACHE, PX86
 from powercut.states.lattice import Lattice
+from powercut.states.state import NEVER
 from powercut.states.timeline import Timeline
+from powercut.trace.layout import Kind
 from tests.models.brute_force import all_images
 from tests.models.random_runs import MEMORY_KINDS, RunMaker, event_of, to_trace, without_some_syncs
 from tests.models.test_models import MOST_PENDING, SHARDS, engine_image
@@ -51,6 +53,33 @@ def test_model_equals_its_twin(memory: str, shard: int) -> None:
 def test_a_flush_or_fence_left_out_is_as_if_it_had_never_been(memory: str) -> None:
     rows = [replace(row, memory=MEMORIES[memory]) for row in ROWS]
     assert sum(compare(seed, rows[seed % len(rows)], removing=True) for seed in range(1000)) > 200
+
+
+def test_leaving_out_makes_no_difference_to_how_a_run_is_written() -> None:
+    """What is left out in the middle of a run of many records is as what is a run of its own."""
+    row, compared = replace(FILE_SYSTEMS["ext4-ordered"], memory=PX86), 0
+    for seed in range(300):
+        ops = RunMaker(seed, ["create", "size", *["store"] * 4, *["flush"] * 3, *["fence"] * 3]).make(14)
+        gone = without_some_syncs(ops, seed)[1]
+        apart, together = to_trace(ops), to_trace(ops, in_runs=True)
+        kinds = (Kind.STORE, Kind.FLUSH, Kind.FENCE, Kind.CREATE, Kind.TRUNCATE)
+        ours, theirs = apart.of_kind(*kinds).tolist(), together.of_kind(*kinds).tolist()
+        assert len(ours) == len(theirs) == len(ops)
+        same = dict(zip(ours, theirs, strict=True))
+        one = Timeline(apart, row, skip=[ours[op] for op in gone])
+        other = Timeline(together, row, skip=[theirs[op] for op in gone])
+        assert [same[event] for event in one.updates.event] == list(other.updates.event)
+        assert [_moved(same, time) for time in one.updates.guaranteed] == list(other.updates.guaranteed), (ops, gone)
+        compared += bool(gone)
+    assert compared > 200
+
+
+def _moved(same: dict[int, int], time: int) -> int:
+    """A time of one trace in another: 2 i + 1 is the guarantee of event i, 2 i - 1 is right before it."""
+    event, odd = divmod(time, 2)
+    if time == NEVER:
+        return NEVER
+    return 2 * same[event] + odd if event in same else 2 * same[event + 1] - 1
 
 
 def test_the_twin_notices_a_wrong_model() -> None:

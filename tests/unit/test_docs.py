@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from powercut.commands.main import COMMANDS, cli
@@ -17,10 +18,13 @@ from powercut.findings.finding import Finding, FindingKind, Fix, Location, Saved
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.report.document import document
 from powercut.report.events import Counts
+from powercut.report.syncs import syncs_document
 from powercut.run.figures import states_of
 from powercut.run.store import BehaviorCounts, SavedRun
 from powercut.settings import Settings, load_settings
 from powercut.states.estimate import Estimate
+from powercut.syncs.sites import Site
+from powercut.syncs.verdict import Judgement, Need, SyncReport, SyncsRun, Why
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src" / "powercut").rglob("*.py"))
@@ -148,6 +152,20 @@ def test_every_field_of_the_report_is_explained() -> None:
     page = (ROOT / "docs" / "findings.md").read_text()
     missing = {key for key in keys(report) if f"`{key}`" not in page}
     assert not missing
+
+
+def test_every_field_of_the_table_of_syncs_is_explained() -> None:
+    place = Location("f.c", 1, "f", "sync")
+    texts = {"outcome": "fail", "code": 1, "output": ""}
+    finding = Finding(
+        FindingKind.ORDERING, "m", [place], None, [], [], SavedState("xfs", 4096, 2, "issued", ()), **texts
+    )
+    judgements = [Judgement("xfs", Need.NEEDED, Why.FAILS, finding=finding)]
+    site = Site("fsync", np.array([1]), place, None, None, ("f",), 0, 1)
+    run = SyncsRun([SyncReport(site, judgements)], [], "", "xfs", 1, 0.0, interrupted=False, notes=[])
+    page = (ROOT / "docs" / "syncs.md").read_text()
+    assert not {key for key in keys(syncs_document(run)) if f"`{key}`" not in page}
+    assert not [word for word in (*Need, *Why) if f"`{word}`" not in page]
 
 
 def keys(value: object) -> Iterator[str]:

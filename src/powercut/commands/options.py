@@ -22,22 +22,25 @@ JSON_OPTION = click.option(
     type=click.Path(dir_okay=False, allow_dash=True),
     help="Write a JSON report; - for standard output.",
 )
-_EXPLORE = (
+_JUDGE = (
     click.option("--check", metavar="CMD", help="Command that exits with 0 if a crashed folder is fine."),
     click.option("--fs", metavar="NAMES", help="File-system models: one, several with commas, or all."),
     click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default)."),
-    click.option("--strategies", metavar="NAMES", help="Which states: some with commas, or all (default)."),
     click.option("--budget", metavar="TIME", help="How long to search: 30s, 5m, 1h (default 60s)."),
     click.option("--max-states", type=int, metavar="N", help="Judge at most N states."),
     click.option("--timeout", type=float, metavar="SECONDS", help="A check that takes longer has hung (default 10)."),
     click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: all cores)."),
+    click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search."),
+    click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),
+    JSON_OPTION,
+)
+_EXPLORE = (
+    *_JUDGE,
+    click.option("--strategies", metavar="NAMES", help="Which states: some with commas, or all (default)."),
     click.option("--executor", metavar="NAME", help="Where checks run: local (default), or ray for a Ray cluster."),
     click.option("--ray-address", metavar="ADDRESS", help="The Ray cluster (default: RAY_ADDRESS, or auto)."),
-    click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search."),
     click.option("--cache/--no-cache", default=None, help="Use the verdicts of earlier runs (default: yes)."),
-    click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),
     click.option("--lint/--no-lint", default=None, help="Look for patterns of misuse in the trace, too."),
-    JSON_OPTION,
 )
 _COMMON = (
     click.option("--scratch", metavar="DIR", type=click.Path(file_okay=False), help="Folder for images."),
@@ -76,6 +79,7 @@ _BASELINE = (
 )
 
 
+judge_options = _apply(_JUDGE)
 explore_options = _apply(_EXPLORE)
 baseline_options = _apply(_BASELINE)
 common_options = _apply(_COMMON)

@@ -30,6 +30,12 @@ class Blame:
         frames = self._places.frames_of(stack)
         return place_of(self._frame(frames, role), frames, role)
 
+    def way(self, stack: int) -> tuple[Frame, ...]:
+        """The frames from a flush, fence or sync to the line that it is blamed on, innermost first."""
+        frames = self._places.frames_of(stack)
+        blamed = self._frame(frames, "synced")
+        return frames[: frames.index(blamed) + 1] if blamed is not None else frames
+
     def _frame(self, frames: Sequence[Frame], role: str) -> Frame | None:
         own = _own(frames)
         if role in _PERSISTING:

@@ -59,9 +59,14 @@ class BuiltinOracle:
         for time, obj, synced in self._moments:
             self._note(time, obj, synced)
 
+    @property
+    def moments(self) -> list[int]:
+        """The times of all finished versions, in order."""
+        return [time for time, _, _ in self._moments]
+
     def owed(self, timeline: Timeline, point: int) -> Hashable:
         """What the program is held to changes with every finished version."""
-        return bisect_right([time for time, _, _ in self._moments], point)
+        return bisect_right(self.moments, point)
 
     def judge(self, timeline: Timeline, state: State, owed: int | None = None) -> Verdict:
         """Look at every name that has a history."""

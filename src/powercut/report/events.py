@@ -49,11 +49,21 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """The trial of a program's syncs went on."""
+
+    settled: int  # syncs, each once for each model
+    total: int
+    tested: int  # states
+    left: float | None  # seconds until the budget ends
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A new finding."""
 
     finding: Finding
 
 
-Event = Said | Progress | Found
+Event = Said | Progress | Weighed | Found
 Subscriber = Callable[[Event], None]

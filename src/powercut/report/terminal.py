@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from powercut.report.events import Event, Found, Progress, Said
+from powercut.report.events import Event, Found, Progress, Said, Weighed
 from powercut.report.text import printable
 
 if TYPE_CHECKING:
@@ -63,13 +63,15 @@ class Terminal:
             click.echo(line, err=True)
 
 
-def progress_line(progress: Progress) -> str:
+def progress_line(progress: Progress | Weighed) -> str:
     """How far the search is, in one line."""
+    left = f", {progress.left:.0f} s left" if progress.left is not None else ""
+    if isinstance(progress, Weighed):
+        return f"{progress.settled} of {progress.total} syncs settled, {progress.tested} states tested{left}"
     counts = progress.counts
     rate = counts.tested / progress.seconds if progress.seconds > 0.5 else 0.0
     of = "" if counts.total is None else f" of {counts.total}"
     speed = f", {rate:.0f}/s" if rate else ""
-    left = f", {progress.left:.0f} s left" if progress.left is not None else ""
     found = f"{progress.findings} finding{'s' if progress.findings != 1 else ''}"
     known = f", {counts.known} known" if counts.known else ""
     return f"{counts.tested} states tested{known}, {counts.equal} equal{of}{speed}, {found}{left}"

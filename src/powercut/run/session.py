@@ -39,6 +39,10 @@ from powercut.states.behaviors.find import already_found
 from powercut.states.strategies import is_grouped
 from powercut.states.strategy_names import strategies
 from powercut.states.timeline import Timeline
+from powercut.syncs.courts import BuiltinCourts, CheckCourts, without_syncs
+from powercut.syncs.hearing import Hearing
+from powercut.syncs.sites import ProgramSyncs
+from powercut.syncs.verdict import SyncsRun
 from powercut.trace.reader import Trace
 
 
@@ -73,18 +77,21 @@ class Session:
 
     def test(self, workload: Workload) -> tuple[SavedRun, Path]:
         """The main job: record, explore, judge, explain, save."""
-        if self.settings.check is not None and self.check is None:
-            check_command(self.settings.check, self.cwd)  # one that cannot run is refused before the program has run
         if self.settings.executor == "ray":
             require_ray()
-        load_baseline(self._baseline, write=self.write_baseline)  # neither is one that cannot be read
+        load_baseline(self._baseline, write=self.write_baseline)  # one that cannot be read is refused before all else
+        return self.explore(*self.record_run(workload))
+
+    def record_run(self, workload: Workload) -> tuple[Trace, Path]:
+        """Record a workload into the folder of a new run."""
+        if self.settings.check is not None and self.check is None:
+            check_command(self.settings.check, self.cwd)  # one that cannot run is refused before the program has run
         run_folder = new_run_folder(self.output)
         try:
-            trace = self.record(workload, run_folder / "trace")
+            return self.record(workload, run_folder / "trace"), run_folder
         finally:
             with suppress(OSError):
                 run_folder.rmdir()  # only if nothing was written
-        return self.explore(trace, run_folder)
 
     def record(self, workload: Workload, output: Path) -> Trace:
         """Record a workload."""
@@ -177,6 +184,26 @@ class Session:
                 self.say(f"{cut}{where}", warning=True)
         if not exploration.counts.tested + exploration.counts.known and not exploration.interrupted:
             self.say(NO_STATES if exploration.finished else NO_BUDGET, warning=True)
+
+    def weigh_syncs(self, trace: Trace) -> SyncsRun:
+        """Take every sync of a trace away in the model, one after the other, and ask what that breaks."""
+        started = time.monotonic()
+        program = ProgramSyncs.of(self.timelines(trace))
+        budget = Budget(seconds(self.settings.budget), self.settings.max_states)
+        if self.check is None and self.settings.check is None:
+            hearing = Hearing(program, BuiltinCourts(), budget, self.settings.seed, self.tell)
+            hearing.run()
+        else:
+            bare = without_syncs(program)
+            executor, owed = self._executor(bare)
+            try:
+                check_final_state(executor, bare[0], self.settings.timeout)
+                courts = CheckCourts(bare, executor, owed, self._told)
+                hearing = Hearing(program, courts, budget, self.settings.seed, self.tell)
+                hearing.run()
+            finally:
+                executor.close()
+        return hearing.outcome(self.notes, time.monotonic() - started)
 
     def _lint(self, trace: Trace, run: SavedRun) -> None:
         """Add what the trace analysis finds; not after an interrupt, which should end soon."""

@@ -105,7 +105,7 @@ def pairs(timeline: Timeline, rng: random.Random) -> Iterator[State]:
 def exhaustive(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """Every state of every point that has few enough of them."""
     for point in timeline.points:
-        if _is_small(timeline, point):
+        if is_small(timeline, point):
             yield from Lattice(timeline, point).states()
 
 
@@ -190,10 +190,11 @@ def _calls(timeline: Timeline, point: int) -> Iterator[list[int]]:
 
 
 def _large_points(timeline: Timeline) -> list[int]:
-    return [point for point in timeline.points if not _is_small(timeline, point)]
+    return [point for point in timeline.points if not is_small(timeline, point)]
 
 
-def _is_small(timeline: Timeline, point: int) -> bool:
+def is_small(timeline: Timeline, point: int) -> bool:
+    """Whether a point has few enough states to take them all."""
     count = _count(timeline, point)
     return count is not None and count <= EXHAUSTIVE_LIMIT
 

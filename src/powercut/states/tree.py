@@ -62,6 +62,10 @@ class Tree:
             number = self.add(inode, Thing(ObjectKind.FILE, 0o644))
         return number
 
+    def known(self, inode: int) -> int | None:
+        """The same, if there is one."""
+        return self._by_inode.get(inode)
+
     def place(self, path: bytes) -> tuple[int, bytes]:
         """The folder and the last name of a path."""
         folder = ROOT

@@ -42,13 +42,18 @@ _SIZELESS_REACH = 4096
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One level of a call stack, as a person reads it."""
+    """One level of a call stack, as a person reads it.
+
+    Attributes:
+        address: in the module, for native code: tells calls apart where there are no lines. It makes no other frame.
+    """
 
     function: str
     file: str | None
     line: int | None
     module: str | None
     python: bool = False
+    address: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file and self.line else self.file or self.module or "?"
@@ -220,7 +225,7 @@ class Symbolizer:
         left = [address for address in addresses if (path, address) not in self._known]
         names = [(module.symbols.name(address) if module.symbols else None) or "" for address in left]
         for address, name in zip(left, _demangled(names), strict=True):
-            self._known[path, address] = (Frame(name or _place(path, address), None, None, path),)
+            self._known[path, address] = (Frame(name or _place(path, address), None, None, path, address=address),)
 
     def _frames(self, path: str, module: _Module, address: int, pairs: list[tuple[str, str]]) -> tuple[Frame, ...]:
         """addr2line's answer; nothing if it knows no line, as its function is then only the nearest symbol."""
@@ -229,7 +234,7 @@ class Symbolizer:
             file, line = _split_location(location)
             if function == "??":
                 function = (module.symbols.name(address) if module.symbols else None) or _place(path, address)
-            frames.append(Frame(function, file, line, path))
+            frames.append(Frame(function, file, line, path, address=address))
         if all(frame.line is None for frame in frames):
             covered = module.symbols is not None and module.symbols.name(address) is not None
             return tuple(frames) if covered else ()
@@ -283,6 +288,13 @@ def user_frame(frames: Sequence[Frame]) -> Frame | None:
     written = [frame for frame in own if not _LIBRARY_SOURCE.match(frame.file or "")]
     outside = [frame for frame in frames if not _library_frame(frame)]
     return next(iter([*written, *own, *outside, *frames]), None)
+
+
+def library_function(frames: Sequence[Frame]) -> str | None:
+    """The innermost named function between the C library and the user's own code; None if they meet."""
+    own = user_frame(frames)
+    inside = frames[: frames.index(own)] if own is not None else ()
+    return next((f.function for f in inside if not _library_frame(f) and not _unnamed(f)), None)
 
 
 _CANCEL = re.compile(r"_*(internal_|GI_)*_*syscall_cancel(_arch)?")

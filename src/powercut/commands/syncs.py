@@ -1,0 +1,67 @@
+"""`powercut syncs`: which syncs of a program are needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from powercut.commands.options import common_options, judge_options, record_options, settings_from
+
+if TYPE_CHECKING:
+    from powercut.syncs.verdict import SyncsRun
+
+
+@click.command("syncs")
+@click.option(
+    "--trace",
+    "trace_file",
+    metavar="TRACE",
+    type=click.Path(dir_okay=False),
+    help="Run no program, take what was recorded before.",
+)
+@record_options
+@judge_options
+@common_options
+@click.argument("workload", nargs=-1, type=click.UNPROCESSED)
+def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | None, **options: Any) -> int:
+    """Tell which syncs, flushes and fences of a program are needed.
+
+    The program runs once, as for powercut test. Then each of its syncs is taken away in the model, and the check is
+    asked about the crash states that only this makes possible: the sync is needed if one of them fails, redundant if
+    nothing is lost without it, and otherwise not covered by the check.
+
+    Exits with 1 if crash states fail with every sync in place, 4 if the budget ended before anything was tested, 130
+    if it was interrupted, and otherwise with 0, whatever the table says.
+
+    \b
+    powercut syncs --dir data --check ./verify.sh -- ./server --once
+    powercut syncs --trace run.trace --check ./verify.sh --fs xfs,btrfs --json syncs.json
+    """
+    from powercut.commands.outcome import write_report
+    from powercut.report.syncs import syncs_document, syncs_text
+    from powercut.report.terminal import Terminal
+    from powercut.run.session import Session
+    from powercut.trace.reader import Trace
+
+    if bool(workload) == bool(trace_file):
+        raise click.UsageError("Give a program to run, or a trace with --trace: one of them.")
+    settings, cwd = settings_from(options)
+    with Terminal() as terminal:
+        session = Session(settings, cwd, terminal.tell)
+        trace = Trace.open(trace_file) if trace_file else session.record_run(workload)[0]
+        run = session.weigh_syncs(trace)
+    write_report(syncs_text(run, trace.name), syncs_document(run), json_file)
+    return exit_code(run)
+
+
+def exit_code(run: SyncsRun) -> int:
+    """How the command ends for the shell."""
+    from powercut.commands.main import INTERRUPTED
+    from powercut.errors import ExitCode
+
+    if run.broken:
+        return int(ExitCode.FINDINGS)
+    if run.interrupted:
+        return INTERRUPTED
+    return int(ExitCode.NOTHING_COVERED if run.unfinished and not run.tested else ExitCode.NOTHING_FOUND)

@@ -1,0 +1,169 @@
+"""The table of a program's syncs as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from powercut.findings.finding import Finding, Location
+from powercut.report.text import one_line
+from powercut.syncs.sites import Site
+from powercut.syncs.verdict import Judgement, Need, SyncReport, SyncsRun, Why
+
+_WIDTH = 110
+_TITLES = {
+    Need.NEEDED: "needed: without it, the check fails",
+    Need.NOT_COVERED: "not covered: something is less durable without it, and the check never failed for it",
+    Need.REDUNDANT: "redundant: nothing is lost without it, whatever the check looks at",
+}
+_REASONS = {
+    Why.NOTHING_LEFT: "all that it could make durable is so already",
+    Why.IN_TIME: "the same becomes durable without it before anything relies on it",
+    Why.NOTHING_FOLLOWS: "the program does and says nothing after it that relies on it",
+}
+
+
+_ENDS = {
+    Why.ALL_PASS: ", which are all",
+    Why.TOO_MANY: ", there are too many to test all",
+    Why.BUDGET: ", then the budget ended",
+}
+
+
+def syncs_text(run: SyncsRun, trace: str) -> str:
+    """The whole table, and how it came about; `trace` is where the recording lies."""
+    parts = []
+    for need, title in _TITLES.items():
+        reports = [report for report in run.reports if report.need is need]
+        if reports:
+            parts.append("\n".join([title, *(line for report in reports for line in _lines(report))]))
+    if not run.reports:
+        parts.append("the program makes no sync, flush or fence")
+    if run.broken:
+        parts.append(
+            f"{_counted(run.broken, 'crash state')} tested here also fail{'s' if run.broken == 1 else ''} with every "
+            "sync in place: the program has findings of its own, which powercut test explains"
+        )
+    counts = ", ".join(f"{run.count(need)} {need.value}" for need in Need)
+    parts.append(f"{counts}: {_counted(run.tested, 'state')} tested, {run.seconds:.1f} s, model {run.model}")
+    if run.interrupted:
+        parts.append("interrupted: this is what was known by then")
+    elif run.unfinished:
+        parts.append("the budget ended before all was asked; give it more with --budget or --max-states")
+    return "\n\n".join(parts) + f"\nthe trace is {one_line(shlex.quote(trace))}"
+
+
+def syncs_document(run: SyncsRun) -> dict[str, Any]:
+    """The JSON report of `powercut syncs`. Fields may be added; those here keep their meaning."""
+    return {
+        "version": version("powercut"),
+        "command": run.command,
+        "folder": run.folder,
+        "model": run.model,
+        "seconds": round(run.seconds, 3),
+        "interrupted": run.interrupted,
+        "unfinished": run.unfinished,
+        "tested": run.tested,
+        "broken": run.broken,
+        "notes": run.notes,
+        "syncs": [_report(report) for report in run.reports],
+    }
+
+
+def _report(report: SyncReport) -> dict[str, Any]:
+    site = report.site
+    return {
+        "need": report.need.value,
+        "call": site.call,
+        "location": msgspec.to_builtins(site.location),
+        "caller": msgspec.to_builtins(site.caller),
+        "library": site.library,
+        "files": list(site.files),
+        "more_files": site.more_files,
+        "executions": len(site.events),
+        "first_event": int(site.events[0]),
+        "stacks": site.stacks,
+        "models": [_judgement(judgement) for judgement in report.judgements],
+    }
+
+
+def _judgement(judgement: Judgement) -> dict[str, Any]:
+    return {
+        "model": judgement.model,
+        "need": judgement.need.value,
+        "why": judgement.why.value,
+        "tested": judgement.tested,
+        "broken": judgement.broken,
+        "counted": judgement.counted,
+        "prevents": _prevented(judgement.finding),
+    }
+
+
+def _prevented(finding: Finding | None) -> dict[str, Any] | None:
+    if finding is None:
+        return None
+    return {
+        "id": finding.id,
+        "kind": finding.kind.value,
+        "message": finding.message,
+        "locations": [msgspec.to_builtins(location) for location in finding.locations],
+        "lost": finding.lost,
+        "verdict": {"outcome": finding.outcome, "code": finding.code, "output": finding.output},
+    }
+
+
+def _lines(report: SyncReport) -> list[str]:
+    """One sync: where it is, what it syncs, how often, and what is known of it."""
+    site, deciding = report.site, report.deciding
+    place = one_line(f"{site.location.short}{_inside(site.location)}")
+    lines = ["", f"  {place}  {one_line(_what(site))}  {_how_often(site)}"]
+    if site.caller is not None:
+        lines.append(one_line(f"      called from {site.caller.short}{_inside(site.caller)}"))
+    if len(report.judgements) == 1:
+        return [*lines, *_wrap(_reason(deciding), 6)]
+    models = {need: [j.model for j in report.judgements if j.need is need] for need in Need}
+    others = [f"{need.value} on {', '.join(names)}" for need, names in models.items() if names and need != report.need]
+    rest = f" ({'; '.join(others)})" if others else ""
+    return [*lines, *_wrap(f"on {', '.join(models[report.need])}{rest}: {_reason(deciding)}", 6)]
+
+
+def _reason(judgement: Judgement) -> str:
+    finding = judgement.finding
+    if finding is not None:
+        return f"prevents {finding.kind.value} {finding.id}: {finding.message}"
+    if judgement.why in _REASONS:
+        return _REASONS[judgement.why]
+    if not judgement.tested:
+        return f"no image was found that only its loss makes possible{_ENDS[judgement.why]}"
+    broken = f"; failing with it, too: {judgement.broken}" if judgement.broken else ""
+    return (
+        f"no state that only its loss makes possible fails for it: {judgement.tested} tested"
+        f"{_ENDS[judgement.why]}{broken}"
+    )
+
+
+def _what(site: Site) -> str:
+    more = f" and {site.more_files} more" if site.more_files else ""
+    by = f" by {site.library}" if site.library else ""
+    return f"{site.call} of {', '.join(site.files)}{more}{by}" if site.files else f"{site.call}{by}"
+
+
+def _inside(location: Location) -> str:
+    return f" in {location.function}" if location.function and location.file else ""
+
+
+def _how_often(site: Site) -> str:
+    return "once" if len(site.events) == 1 else f"{len(site.events)} times"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
+def _wrap(text: str, indent: int) -> list[str]:
+    space = " " * indent
+    return textwrap.wrap(one_line(text), _WIDTH, initial_indent=space, subsequent_indent=space, break_long_words=False)
