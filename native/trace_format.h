@@ -139,6 +139,19 @@ enum pc_event_kind {
     PC_FENCE =
         63, /* extra: PC_FENCE_*: the thread's flushes and non-temporal stores before it are complete */
     PC_UNMAP = 64, /* inode, offset, length: a traced mapping, or a part of one, is gone */
+
+    /* What a program looks at (powercut-ptrace --looks), when it asks for it. A trace of looks holds nothing
+       of what the program changes, and its names are single ones. A PC_NOTE in it says what was not
+       understood. */
+    PC_LOOK_NAME = 70,  /* inode: folder, path: a name looked up in it, extra: inode found there, 0: none */
+    PC_LOOK_DATA = 71,  /* inode, offset, length: bytes read; at the end of the file they may be fewer */
+    PC_LOOK_MAP = 72,   /* inode, offset, length: a mapping */
+    PC_LOOK_REMAP = 73, /* some mapping grew */
+    PC_LOOK_FACTS = 74, /* inode: its size, mode and number of names */
+    PC_LOOK_LIST = 75,  /* inode: the names in a folder */
+    PC_LOOK_ATTRIBUTES = 76, /* inode: its extended attributes */
+    PC_LOOK_UNSURE = 77,     /* inode: something that images do not model, as where holes are */
+    PC_LOOK_CUT = 78, /* inode, length: no look: the file gets this size, and what lay behind is gone */
 };
 
 /* One memory event, 24 bytes. Records of a process stand in the order in which they took effect: the memory

@@ -10,26 +10,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/fs.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../grind/channel.h"
+#include "bpf.h"
 
-#define LOAD(field)           BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define SKIP_IF_EQ(k, n)      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (n), 0)
-#define SKIP_UNLESS_EQ(k, n)  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), 0, (n))
-#define SKIP_UNLESS_ANY(k, n) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (k), 0, (n))
-#define SKIP_IF_ANY(k, n)     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (k), (n), 0)
-#define RETURN(action)        BPF_STMT(BPF_RET | BPF_K, (action))
-#define ALLOW                 RETURN(SECCOMP_RET_ALLOW)
-#define TRACE                 RETURN(SECCOMP_RET_TRACE)
-#define STOP_AT(number)       SKIP_UNLESS_EQ((number), 1), TRACE
+#define STOP_AT(number) SKIP_UNLESS_EQ((number), 1), TRACE
 
 /* An open matters if it can make, empty or secretly hold a file; later writes are seen by themselves. */
 #define OPEN_BITS (O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "grind.h"
+#include "looks.h"
 #include "recorder.h"
 #include "snapshot.h"
 #include "stack.h"
@@ -33,6 +34,7 @@ struct options {
     bool no_stacks;
     bool no_shortcuts;
     bool stop_at_mapping;
+    bool looks; /* record what the program looks at, instead */
     struct pc_start start;
 };
 
@@ -56,12 +58,19 @@ static pid_t parse_pid(const char *text) {
 
 static struct options parse_options(int argc, char **argv) {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},    {"dir", required_argument, NULL, 'd'},
-        {"view", required_argument, NULL, 'v'},      {"cwd", required_argument, NULL, 'c'},
-        {"stdout", required_argument, NULL, '1'},    {"stderr", required_argument, NULL, '2'},
-        {"no-stacks", no_argument, NULL, 'n'},       {"attach", required_argument, NULL, 'a'},
-        {"no-shortcuts", no_argument, NULL, 's'},    {"memory-tool", required_argument, NULL, 'm'},
-        {"stop-at-mapping", no_argument, NULL, 'p'}, {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},
+        {"dir", required_argument, NULL, 'd'},
+        {"view", required_argument, NULL, 'v'},
+        {"cwd", required_argument, NULL, 'c'},
+        {"stdout", required_argument, NULL, '1'},
+        {"stderr", required_argument, NULL, '2'},
+        {"no-stacks", no_argument, NULL, 'n'},
+        {"attach", required_argument, NULL, 'a'},
+        {"no-shortcuts", no_argument, NULL, 's'},
+        {"memory-tool", required_argument, NULL, 'm'},
+        {"stop-at-mapping", no_argument, NULL, 'p'},
+        {"looks", no_argument, NULL, 'l'},
+        {NULL, 0, NULL, 0},
     };
     struct options options = {0};
     int letter;
@@ -97,6 +106,9 @@ static struct options parse_options(int argc, char **argv) {
             break;
         case 'p':
             options.stop_at_mapping = true;
+            break;
+        case 'l':
+            options.looks = true;
             break;
         case 'a':
             options.attach = parse_pid(optarg);
@@ -213,6 +225,22 @@ static int finish(struct pc_recorder *recorder, struct options *options, struct 
     return run.end == PC_RUN_INTERRUPTED ? EXIT_INTERRUPTED : 0;
 }
 
+/* --looks: the same for what a program looks at. */
+static int record_looks(struct pc_recorder *recorder, const struct options *options) {
+    int status = -1, error = pc_recorder_start(recorder, options->dir);
+    if (error != 0)
+        die(EXIT_TRACER, "cannot read the data folder %s: %s", options->dir, strerror(error));
+    pc_looks_start(recorder);
+    error = pc_looks_run(recorder, options->start.argv, options->start.cwd, &status);
+    if (error != 0)
+        die(EXIT_TRACER, "cannot watch the program: %s", strerror(error));
+    write_exit(recorder, status);
+    error = pc_writer_close(recorder->writer);
+    if (error != 0)
+        die(EXIT_TRACER, "cannot write %s: %s", options->output, strerror(error));
+    return 0;
+}
+
 int main(int argc, char **argv) {
     char error[PATH_MAX + 256], cwd[PATH_MAX];
     struct pc_recorder recorder = {0};
@@ -223,6 +251,8 @@ int main(int argc, char **argv) {
     /* By name, so that in a view it means the folder as seen there. */
     if (options.start.cwd == NULL)
         options.start.cwd = pc_start_cwd(options.attach, cwd, sizeof(cwd));
+    if (options.looks)
+        return record_looks(&recorder, &options);
     recorder.shortcuts = !options.no_shortcuts;
     recorder.stop_at_mapping = options.stop_at_mapping;
     if (!options.no_stacks)

@@ -12,8 +12,7 @@
 
 #include "remote.h"
 
-/* The folder from which `name` is walked, as an O_PATH or duplicated descriptor. */
-static int open_base(struct pc_thread *thread, int dirfd, const char *name) {
+int pc_open_base(struct pc_thread *thread, int dirfd, const char *name) {
     char link[64];
     if (name[0] != '/' && dirfd != AT_FDCWD)
         return pc_dup_remote(thread, dirfd);
@@ -53,7 +52,7 @@ int pc_open_named(struct pc_thread *thread, int dirfd, const char *name, enum pc
     char path[PATH_MAX];
     if (name[0] == '\0' || !rewrite_self(thread, name, path, sizeof(path)))
         return -1;
-    int base = open_base(thread, dirfd, path);
+    int base = pc_open_base(thread, dirfd, path);
     if (base < 0)
         return -1;
     int fd = open_below(base, path, follow == PC_FOLLOW ? 0 : O_NOFOLLOW);
@@ -70,7 +69,7 @@ int pc_open_remote(struct pc_thread *thread, int dirfd, uint64_t path, enum pc_f
         return pc_open_named(thread, dirfd, name, follow);
     if ((at_flags & AT_EMPTY_PATH) == 0)
         return -1;
-    return dirfd == AT_FDCWD ? open_base(thread, dirfd, "") : pc_dup_remote(thread, dirfd);
+    return dirfd == AT_FDCWD ? pc_open_base(thread, dirfd, "") : pc_dup_remote(thread, dirfd);
 }
 
 /* Cuts `name` (no trailing slashes) before its last component, which is copied; false if there is none that
@@ -116,7 +115,7 @@ void pc_place_named(struct pc_recorder *recorder, struct pc_thread *thread, int 
         return;
     if (!split(path, place->last, sizeof(place->last)))
         return;
-    int base = open_base(thread, dirfd, path);
+    int base = pc_open_base(thread, dirfd, path);
     if (base < 0)
         return;
     place->parent = open_below(base, path, O_DIRECTORY);

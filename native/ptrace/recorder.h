@@ -21,6 +21,9 @@ struct pc_recorder {
     struct pc_stacks *stacks; /* NULL: no stacks wanted */
     struct pc_grind *grind;   /* NULL: stores are not traced */
     const struct pc_threads *threads;
+    bool several;         /* looks: the program has started another thread or process */
+    bool own_mount;       /* looks: the data folder can be reached only across a mount point */
+    int root, cwd;        /* looks: the program's root and current folder, O_PATH; -1: not opened */
     bool stop_at_mapping; /* end the program as soon as it maps a data file for writing */
     bool mapped;          /* it did */
     bool shortcuts;       /* plain writes may be done in the program's place: pc_write_instead */

@@ -22,6 +22,9 @@ size_t pc_peek_vector(const struct pc_thread *thread, uint64_t address, uint64_t
 /* A duplicate of the thread's descriptor in the tracer (close it), or -1. */
 int pc_dup_remote(struct pc_thread *thread, int fd);
 
+/* The folder from which `name` is walked, as an O_PATH or duplicated descriptor (close it), or -1. */
+int pc_open_base(struct pc_thread *thread, int dirfd, const char *name);
+
 enum pc_follow { PC_NO_FOLLOW, PC_FOLLOW };
 
 /* An O_PATH descriptor of the file that the thread means by a path, or -1. AT_EMPTY_PATH in `at_flags` is

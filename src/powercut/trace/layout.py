@@ -66,6 +66,15 @@ class Kind(IntEnum):
     FLUSH = 62
     FENCE = 63
     UNMAP = 64
+    LOOK_NAME = 70
+    LOOK_DATA = 71
+    LOOK_MAP = 72
+    LOOK_REMAP = 73
+    LOOK_FACTS = 74
+    LOOK_LIST = 75
+    LOOK_ATTRIBUTES = 76
+    LOOK_UNSURE = 77
+    LOOK_CUT = 78
 
 
 class Flag(IntFlag):
