@@ -51,6 +51,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         namespaces: show checks the data folder at its own path; without, paths are substituted.
         stacks: record call stacks.
         lint: look for patterns of misuse in the trace, too.
+        equivalence: do not run the check on states in which it would read what it has read before: always, never, or
+            (None) as long as that pays.
         baseline: file of known findings, with reasons; it need not exist.
     """
 
@@ -74,6 +76,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     namespaces: bool = True
     stacks: bool = True
     lint: bool = True
+    equivalence: bool | None = None
     baseline: str = BASELINE
 
 

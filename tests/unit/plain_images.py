@@ -34,6 +34,11 @@ class PlainImage:
     def entry(self, folder: int, name: bytes) -> int | None:
         return self.entries(folder).get(name)
 
+    def names_of(self, obj: int) -> list[tuple[int, bytes]]:
+        return [
+            (folder, name) for folder, thing in self.things.items() for name, o in thing.entries.items() if o == obj
+        ]
+
     def kind(self, obj: int) -> ObjectKind:
         return self.things[obj].kind
 

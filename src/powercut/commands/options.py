@@ -41,6 +41,11 @@ _EXPLORE = (
     click.option("--ray-address", metavar="ADDRESS", help="The Ray cluster (default: RAY_ADDRESS, or auto)."),
     click.option("--cache/--no-cache", default=None, help="Use the verdicts of earlier runs (default: yes)."),
     click.option("--lint/--no-lint", default=None, help="Look for patterns of misuse in the trace, too."),
+    click.option(
+        "--equivalence/--no-equivalence",
+        default=None,
+        help="Skip states in which the check would read the same (default: while that pays).",
+    ),
 )
 _COMMON = (
     click.option("--scratch", metavar="DIR", type=click.Path(file_okay=False), help="Folder for images."),

@@ -71,8 +71,9 @@ class Diagnosis:
         left = self._unexplained(number, state)
         if left is None:
             return None
-        if left != state:
-            state, verdict = left, self._judge(number, [(left, None)])[0]
+        state, verdict = left, self._judge(number, [(left, None)])[0]
+        if verdict.passed:  # it was said to fail because it holds what another one holds: only what was seen counts
+            return None
         timeline = self._timelines[number]
         shrunk = Shrinker(timeline, lambda states: self._fails(number, states)).shrink(state)
         final = self._judge(number, [(shrunk, None)])[0]

@@ -76,6 +76,12 @@ class ImageFolder:
             raise
         self._state = state
 
+    def inodes(self) -> dict[int, int] | None:
+        """Which inode stands for which object; None when the disk cannot hold all names of the image."""
+        if self._names.withheld:
+            return None
+        return {node.ino: obj for obj, node in self._placement.nodes.items()}
+
     def close(self) -> None:
         """Stop watching. The folders stay."""
         if self._watch is not None:

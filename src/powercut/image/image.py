@@ -7,7 +7,7 @@ state to state at the cost of the difference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
@@ -32,6 +32,9 @@ class Image(Protocol):
 
     def entry(self, folder: int, name: bytes) -> int | None:
         """The object a name stands for, or None."""
+
+    def names_of(self, obj: int) -> Sequence[tuple[int, bytes]]:
+        """All (folder, name) that stand for an object."""
 
     def kind(self, obj: int) -> ObjectKind:
         """What the object is."""

@@ -161,6 +161,10 @@ class ImageIndex:
                 found[updates.effect_value[effect]].append((updates.effect_update[effect], place))
         return found
 
+    def places_of(self, obj: int) -> Iterable[tuple[int, bytes]]:
+        """Every (folder, name) that ever stood for an object, once each."""
+        return dict.fromkeys(place for _, place in self._names_of_objects.get(obj, ()))
+
     def path_at(self, place: tuple[int, bytes]) -> bytes:
         """The path of a name in a folder, for messages."""
         above = self.path_of(place[0]) if place[0] else b""

@@ -51,6 +51,10 @@ class StateImage:
                 found[name] = obj
         return found
 
+    def names_of(self, obj: int) -> list[tuple[int, bytes]]:
+        """All (folder, name) that stand for an object."""
+        return [place for place in self._index.places_of(obj) if self.entry(*place) == obj]
+
     def kind(self, obj: int) -> ObjectKind:
         """What the object is."""
         return self._tree.things[obj].kind

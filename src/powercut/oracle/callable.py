@@ -20,7 +20,7 @@ from typing import Any
 
 from powercut import _engine
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.jobs import Place, Told
+from powercut.run.jobs import Place, Recorded, Told
 
 _KEPT = 8192  # characters of the output that are kept
 
@@ -63,6 +63,12 @@ class CallableOracle:
     def judge_traced(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """The same: a function is called in the worker itself, which no tracer watches."""
         return self.judge(folder, told, tick)
+
+    def judge_watched(
+        self, folder: Path, told: Told, tick: Callable[[], object] | None = None
+    ) -> tuple[Verdict, Recorded | None]:
+        """The same, and no record."""
+        return self.judge(folder, told, tick), None
 
     def _call(self, folder: Path, told: Told) -> object:
         named = {"sent": told.sent} if self._wants_sent else {}

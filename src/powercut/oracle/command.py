@@ -17,9 +17,11 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.oracle.backtrace import DeathWatch
+from powercut.oracle.lookout import Lookout, verdict_in
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.oracle.words import WordFile
-from powercut.run.jobs import Place, Told
+from powercut.run.jobs import Place, Recorded, Told
+from powercut.states.equivalence.questions import Ask
 
 _OUTCOMES = {"signal": Outcome.CRASH, "timeout": Outcome.HANG, "error": Outcome.ERROR}
 
@@ -61,6 +63,7 @@ class CommandOracle:
         self._stdin = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._output = os.memfd_create("powercut-output", os.MFD_CLOEXEC)
         self._watch = DeathWatch(place.scratch)
+        self._lookout = Lookout(place.scratch, place.folder)
 
     def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Run the command; its end is the verdict."""
@@ -71,6 +74,18 @@ class CommandOracle:
         argv = self._watch.command([self._path, *self._arguments[1:]], self._cwd)
         verdict = self._run(argv[0], argv, told, tick)
         return replace(verdict, stack=self._watch.frames())
+
+    def judge_watched(
+        self, folder: Path, told: Told, tick: Callable[[], object] | None = None
+    ) -> tuple[Verdict, Recorded | None]:
+        """Run the command under the tracer, which notes what it looks at."""
+        argv = self._lookout.command([self._path, *self._arguments[1:]], self._cwd)
+        verdict = self._run(argv[0], argv, told, tick)
+        trace = self._lookout.trace()
+        if trace is None or not verdict.passed:
+            return verdict, None
+        words = {file.inode: ask for file, ask in ((self._printed, Ask.PRINTED), (self._sent, Ask.SENT))}
+        return verdict_in(trace, verdict), Recorded(trace, words)
 
     def _run(self, path: bytes, argv: list[bytes], told: Told, tick: Callable[[], object] | None) -> Verdict:
         self._printed.hold(told.printed)

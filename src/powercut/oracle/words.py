@@ -36,6 +36,11 @@ class WordFile:
             os.close(fd)
         self._words = words
 
+    @property
+    def inode(self) -> int:
+        """Of the file that holds the words."""
+        return self._seen[0]
+
     def _state(self) -> tuple[int, int, int]:
         try:
             return _identity(os.stat(self._path))

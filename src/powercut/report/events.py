@@ -16,15 +16,16 @@ class Counts:
     tested: int = 0  # states the oracle judged
     known: int = 0  # states whose verdict was kept from an earlier run
     equal: int = 0  # states whose image had been judged already
+    equivalent: int = 0  # states in which the oracle would read what it had read before
     total: int | Estimate | None = None  # all states of all crash points; None where nobody asked
     failed: int = 0  # judged states that did not pass
-    exhausted: bool = False  # every state of every crash point was tested or equal to a tested one
+    exhausted: bool = False  # every state of every crash point was tested, or equal or equivalent to a tested one
     by_strategy: dict[str, int] = field(default_factory=dict)
 
     @property
     def left(self) -> int | Estimate | None:
         """States of which nothing is known."""
-        covered = self.tested + self.known + self.equal
+        covered = self.tested + self.known + self.equal + self.equivalent
         if isinstance(self.total, Estimate):
             return self.total.less(covered)
         return None if self.total is None else max(0, self.total - covered)

@@ -74,7 +74,8 @@ def progress_line(progress: Progress | Weighed) -> str:
     speed = f", {rate:.0f}/s" if rate else ""
     found = f"{progress.findings} finding{'s' if progress.findings != 1 else ''}"
     known = f", {counts.known} known" if counts.known else ""
-    return f"{counts.tested} states tested{known}, {counts.equal} equal{of}{speed}, {found}{left}"
+    follow = f", {counts.equivalent} equivalent" if counts.equivalent else ""
+    return f"{counts.tested} states tested{known}, {counts.equal} equal{follow}{of}{speed}, {found}{left}"
 
 
 def _markup_free(text: str) -> str:

@@ -59,14 +59,14 @@ def _counts(run: SavedRun, known: int) -> str:
     found = _counted(count, "finding") if count else "nothing found" if _covered(states) else "nothing tested"
     found += f" ({known} known)" if known else ""
     before = f", {states['known']} known from earlier runs" if states.get("known") else ""
-    equal = f"{states.get('equivalent', 0)} equal to a tested one{_left(states)}"
+    follow = f", {states['equivalent']} equivalent" if states.get("equivalent") else ""
+    equal = f"{states.get('equal', 0)} equal to a tested one{follow}{_left(states)}"
     return f"{found}: {states.get('tested', 0)} states tested{before}, {equal}, {run.seconds:.1f} s, model {run.model}"
 
 
 def _covered(states: dict[str, Any]) -> int:
     """States about which something is known."""
-    tested, known, equal = (states.get(name) or 0 for name in ("tested", "known", "equivalent"))
-    return int(tested + known + equal)
+    return sum(int(states.get(name) or 0) for name in ("tested", "known", "equal", "equivalent"))
 
 
 def _left(states: dict[str, Any]) -> str:

@@ -17,15 +17,17 @@ from enum import IntEnum
 from typing import Any
 
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.jobs import Job, Result
+from powercut.run.jobs import Job, Result, Watched, Watching
+from powercut.states.equivalence.questions import Asked
 from powercut.states.state import Base, State
 
 _LENGTH = struct.Struct("<I")
 _SLOT = struct.Struct("<qqd")
 _CHUNK = 1 << 18
 NO_JOB = -(2**62)
-PackedJob = tuple[int, int, int | None, bool, int, bool, list[int]]
-PackedVerdict = tuple[int, str, int, str, float, tuple[str, ...]]
+PackedJob = tuple[int, int, int | None, bool, int, int, bool, list[int]]
+PackedWatched = tuple[Asked | None, str, str, float]
+PackedResult = tuple[tuple[str, int, str, float, tuple[str, ...]], int, PackedWatched | None, float]
 
 
 class Message(IntEnum):
@@ -76,25 +78,31 @@ def pack_jobs(jobs: Sequence[Job]) -> bytes:
 def _pack_job(job: Job) -> PackedJob:
     state = job.state
     issued, delta = state.base is Base.ISSUED, [int(u) for u in state.delta]
-    return job.id, job.timeline, job.owed, job.traced, int(state.point), issued, delta
+    return job.id, job.timeline, job.owed, job.traced, int(job.looks), int(state.point), issued, delta
 
 
 def unpack_job(packed: PackedJob) -> Job:
     """One job of a batch."""
-    number, timeline, owed, traced, point, issued, delta = packed
+    number, timeline, owed, traced, looks, point, issued, delta = packed
     state = State(point, Base.ISSUED if issued else Base.GUARANTEED, frozenset(delta))
-    return Job(number, timeline, state, owed, traced)
+    return Job(number, timeline, state, owed, traced, Watching(looks))
 
 
-def pack_verdict(number: int, verdict: Verdict) -> PackedVerdict:
+def pack_result(result: Result) -> PackedResult:
     """A result as plain values."""
-    return number, verdict.outcome.value, verdict.code, verdict.output, verdict.seconds, verdict.stack
+    verdict, watched = result.verdict, result.watched
+    seen = None
+    if watched is not None:
+        seen = (watched.asked, watched.why, watched.differs, watched.plain)
+    said = (verdict.outcome.value, verdict.code, verdict.output, verdict.seconds, verdict.stack)
+    return said, result.id, seen, result.seconds
 
 
-def unpack_result(packed: PackedVerdict) -> Result:
+def unpack_result(packed: PackedResult) -> Result:
     """A result from plain values."""
-    number, outcome, code, output, seconds, stack = packed
-    return Result(number, Verdict(Outcome(outcome), code, output, seconds, stack))
+    (outcome, code, output, ran, stack), number, seen, seconds = packed
+    watched = None if seen is None else Watched(*seen)
+    return Result(number, Verdict(Outcome(outcome), code, output, ran, stack), watched, seconds)
 
 
 class Inbox:

@@ -133,7 +133,7 @@ class LocalExecutor:
 
     def _dispatch(self) -> None:
         """Give each worker that runs low a batch of neighbours."""
-        for worker in self._workers:
+        for worker in sorted(self._workers, key=lambda worker: len(worker.running)):
             if self._queue and worker.ready and len(worker.running) <= worker.depth // 2:
                 count = min(worker.depth - len(worker.running), len(self._queue))
                 worker.give([self._queue.popleft() for _ in range(count)])

@@ -19,7 +19,8 @@ from powercut.findings.places import Places
 from powercut.image.digest import Digester
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.events import Counts, Found, Progress, Said, Subscriber
-from powercut.run.jobs import Executor, Job
+from powercut.run.equivalence import Equivalence
+from powercut.run.jobs import Executor, Job, Result, Watching
 from powercut.run.kept import Key
 from powercut.run.recall import Recall
 from powercut.states.state import State
@@ -54,6 +55,7 @@ class Exploration:
         tell: Subscriber,
         strategies: Sequence[str] = STRATEGY_NAMES,
         recall: Recall | None = None,
+        equivalence: Equivalence | None = None,
     ) -> None:
         self.counts = Counts()
         self.interrupted = False
@@ -66,6 +68,7 @@ class Exploration:
         self._tell = tell
         self._strategies = tuple(strategies)
         self._recall = recall or Recall()
+        self._equivalence = equivalence
         self._digesters = [Digester(timeline, whole=self._recall.active) for timeline in timelines]
         self._verdicts: dict[Key, Verdict] = {}
         self._waiting: dict[Key, list[tuple[int, State]]] = {}  # states whose image is being judged
@@ -117,7 +120,7 @@ class Exploration:
             if self._take(number, state, self._key(number, state, None)):
                 repeats = 0
                 self.counts.by_strategy[strategy] = self.counts.by_strategy.get(strategy, 0) + 1
-            while self._executor.capacity() <= 0:
+            while self._executor.capacity() <= 0 or self._waits():
                 self._pump(1.0)
             self._diagnose()
             self._report_progress()
@@ -139,9 +142,35 @@ class Exploration:
             elif not verdict.passed:
                 self._failures.append((number, state, verdict))
             return False
+        decided = Watching.NOT if self._equivalence is None else self._equivalence.decide(number, state)
+        if isinstance(decided, Verdict):
+            self.counts.equivalent += 1
+            self._recall.learn(key, decided, None)
+            if not decided.passed:
+                self._failures.append((number, state, decided))
+            return False
+        self._waiting[key] = [(number, state)]
+        self._submit(Job(self._next_job, number, state, looks=decided), key, counts=True)
+        return True
+
+    def _waits(self) -> bool:
+        return self._equivalence is not None and self._equivalence.waits(len(self._running))
+
+    def _learn(self, job: Job, result: Result) -> None:
+        """Let equivalence take in a run; what it had decided wrongly is run after all."""
+        if self._equivalence is not None:
+            for number, state in self._equivalence.learn(job, result):
+                self.counts.equivalent -= 1
+                self._run_after_all(number, state)
+
+    def _run_after_all(self, number: int, state: State) -> None:
+        """Have a state judged of which nothing is believed that was kept."""
+        key = self._key(number, state, None)
+        if key in self._verdicts or key in self._waiting:
+            self._take(number, state, key)
+            return
         self._waiting[key] = [(number, state)]
         self._submit(Job(self._next_job, number, state), key, counts=True)
-        return True
 
     def _recalled(self, key: Key) -> Verdict | None:
         """The verdict of an earlier run, from now on one of this run's."""
@@ -166,8 +195,9 @@ class Exploration:
         """Take in what the workers have."""
         for result in self._executor.results(timeout):
             job, key, counts = self._running.pop(result.id)
+            self._learn(job, result)
             if self._must_ask_again(key, result.verdict):
-                self._submit(replace(job, id=self._next_job), key, counts=counts)
+                self._submit(replace(job, id=self._next_job, looks=Watching.NOT), key, counts=counts)
                 continue
             verdict = self._verdicts[key] = result.verdict
             if verdict.outcome is Outcome.ERROR:

@@ -26,7 +26,8 @@ def states_of(counts: Counts) -> dict[str, Any]:
     return {
         "tested": counts.tested,
         "known": counts.known,
-        "equivalent": counts.equal,
+        "equal": counts.equal,
+        "equivalent": counts.equivalent,
         "left": counts.left if isinstance(counts.left, int) else None,
         "total": counts.total if isinstance(counts.total, int) else None,
         "estimate": None if estimate is None else {"log10": estimate.log10, "error": estimate.error},

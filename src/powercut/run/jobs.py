@@ -5,14 +5,25 @@ A job is one state of one timeline to be judged, with a number the engine chose;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Protocol
 
 from powercut.image.image import Changes, Image
 from powercut.oracle.verdict import Verdict
+from powercut.states.equivalence.questions import Ask, Asked
 from powercut.states.state import State
+from powercut.trace.reader import Trace
+
+
+class Watching(IntEnum):
+    """How closely an oracle is looked at while it judges."""
+
+    NOT = 0
+    ONCE = 1  # what it looks at is recorded
+    AGAIN = 2  # ... and it is asked again, to see whether it says and reads the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +33,7 @@ class Job:
     Attributes:
         owed: the point up to which the program's output counts; None for the crash point itself.
         traced: the oracle died on this state before; say where it does.
+        looks: whether the oracle is to be watched, and asked again.
     """
 
     id: int
@@ -29,14 +41,38 @@ class Job:
     state: State
     owed: int | None = None
     traced: bool = False
+    looks: Watching = Watching.NOT
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the oracle said about the job of that number."""
+    """What the oracle said about the job of that number.
+
+    Attributes:
+        seconds: what it took, the image and all.
+    """
 
     id: int
     verdict: Verdict
+    watched: Watched | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What came of watching an oracle.
+
+    Attributes:
+        asked: what it asked of the image and was told; None if that is not known.
+        why: why it is not known.
+        differs: what it did differently when asked again; empty if nothing.
+        plain: seconds that a run took which nobody watched; 0 if there was none.
+    """
+
+    asked: Asked | None
+    why: str
+    differs: str
+    plain: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +99,14 @@ class Timeline(Protocol):
         """What the program had sent over sockets by a point."""
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What an oracle looked at: the trace, and the inodes of the files that tell what the program had said."""
+
+    trace: Trace
+    words: Mapping[int, Ask]
+
+
 class Oracle(Protocol):
     """Judges the image in a folder.
 
@@ -80,6 +124,11 @@ class Oracle(Protocol):
 
     def judge_traced(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """The same, with the stack of where it dies."""
+
+    def judge_watched(
+        self, folder: Path, told: Told, tick: Callable[[], object] | None = None
+    ) -> tuple[Verdict, Recorded | None]:
+        """The same, with a record of what it looks at; None where there is no such record."""
 
 
 @dataclass(frozen=True, slots=True)

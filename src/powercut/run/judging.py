@@ -19,6 +19,7 @@ from powercut.oracle.callable import CallableOracle
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.fingerprint import fingerprint
 from powercut.run.check import check_command, check_environment, told_digest
+from powercut.run.equivalence import Equivalence
 from powercut.run.executor import LocalExecutor
 from powercut.run.inline import InlineExecutor
 from powercut.run.jobs import Executor, Job, Result
@@ -63,6 +64,17 @@ class Judging:
             return self._on_ray(), told_digest()
         return self._here(), told_digest()
 
+    def equivalence(self) -> Equivalence | None:
+        """For checks that are commands and run here: functions cannot be watched, and other machines have no need to wait."""
+        settings = self.settings
+        if self.builtin or self.function is not None or settings.executor != "local" or settings.equivalence is False:
+            return None
+        return Equivalence(self.timelines, self._workers, always=settings.equivalence is True)
+
+    @property
+    def _workers(self) -> int:
+        return self.settings.workers or os.cpu_count() or 1
+
     def kept(self, output: Path, warn: Warn, *, use: bool) -> KeptVerdicts | None:
         """What earlier runs of the same check left. The built-in check is quick, and a function could be any other."""
         if self.builtin or self.function is not None:
@@ -74,11 +86,10 @@ class Judging:
             oracle: CallableOracle | CommandOracle = CallableOracle(self.function)
         else:
             oracle = CommandOracle(self._argv, self.settings.timeout, check_environment(self.timelines[0]))
-        workers = self.settings.workers or os.cpu_count() or 1
         scratch = ScratchPolicy(Path(self.settings.scratch) if self.settings.scratch else None, self._base_size())
         folder = Path(self.timelines[0].trace.folder)
         return LocalExecutor(
-            self.timelines, oracle, folder, workers, self.settings.timeout, scratch, namespaces=self.views
+            self.timelines, oracle, folder, self._workers, self.settings.timeout, scratch, namespaces=self.views
         )
 
     def _on_ray(self) -> RayExecutor:

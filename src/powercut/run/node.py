@@ -23,7 +23,7 @@ from powercut.image.scratch import ScratchPolicy
 from powercut.model.filesystem import file_systems
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.fingerprint import fingerprint
-from powercut.run.channel import Inbox, Message, frame, pack_verdict, unpack_job
+from powercut.run.channel import Inbox, Message, frame, pack_result, unpack_job
 from powercut.run.executor import LocalExecutor
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
@@ -118,7 +118,7 @@ def _serve(sock: socket.socket, inbox: Inbox, executor: LocalExecutor) -> None:
         results = executor.results(_LOOK_SECONDS)
         if results:
             running -= len(results)
-            packed = [pack_verdict(result.id, result.verdict) for result in results]
+            packed = list(map(pack_result, results))
             sock.sendall(frame(Message.RESULTS, packed) + frame(Message.READY, running + executor.capacity()))
 
 

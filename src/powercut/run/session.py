@@ -152,9 +152,12 @@ class Session:
             check_final_state(executor, timelines[0], self.settings.timeout)
             budget = Budget(seconds(self.settings.budget), self.settings.max_states)
             names = strategies(self.settings.strategies)
-            exploration = Exploration(timelines, executor, owed, budget, self.settings.seed, self.tell, names, recall)
+            seed, equivalence = self.settings.seed, self._judging(timelines).equivalence()
+            exploration = Exploration(
+                timelines, executor, owed, budget, seed, self.tell, names, recall, equivalence
+            )
             exploration.run()
-            for note in executor.notes():
+            for note in [*executor.notes(), *(equivalence.notes if equivalence is not None else ())]:
                 self.say(note, warning=True)
             return exploration
         finally:

@@ -28,8 +28,9 @@ from powercut.errors import EnvironmentFailure, PowercutError
 from powercut.image.folder import ImageFolder
 from powercut.image.scratch import Scratch, ScratchError
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.channel import Inbox, Message, PackedVerdict, Phase, Slot, frame, pack_verdict, unpack_job
-from powercut.run.jobs import Job, Oracle, Place, Timeline, Told
+from powercut.run.channel import Inbox, Message, PackedResult, Phase, Slot, frame, pack_result, unpack_job
+from powercut.run.jobs import Job, Oracle, Place, Result, Timeline, Told, Watched, Watching
+from powercut.run.watching import Watcher
 
 _FLUSH_SECONDS = 0.02  # results wait this long for company
 
@@ -114,7 +115,7 @@ class Worker:
         self._timeline = -1
         self._point = -1
         self._told = Told()
-        self._results: list[PackedVerdict] = []
+        self._results: list[PackedResult] = []
         self._flushed = time.monotonic()
         self._place = self._make_place()
         setup.oracle.open(self._place)
@@ -151,6 +152,7 @@ class Worker:
 
     def _answer(self, job: Job) -> None:
         self._slot.write(Phase.BUILDING, job.id)
+        watched, started = None, time.monotonic()
         try:
             folder = self._image_folder(job.timeline)
             folder.move_to(job.state)
@@ -161,12 +163,22 @@ class Worker:
         except Exception:
             verdict = Verdict(Outcome.ERROR, 0, f"cannot build the image\n{traceback.format_exc()}")
         else:
-            self._slot.write(Phase.JUDGING, job.id)
-            judge = self._setup.oracle.judge_traced if job.traced else self._setup.oracle.judge
-            verdict = judge(self._place.folder, told, folder.collect)
-        self._results.append(pack_verdict(job.id, verdict))
+            verdict, watched = self._judge(job, folder, told)
+        self._results.append(pack_result(Result(job.id, verdict, watched, time.monotonic() - started)))
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
             self._flush()
+
+    def _judge(self, job: Job, folder: ImageFolder, told: Told) -> tuple[Verdict, Watched | None]:
+        def begin() -> None:
+            self._slot.write(Phase.JUDGING, job.id)
+
+        oracle, place = self._setup.oracle, self._place.folder
+        if job.looks is not Watching.NOT:
+            watcher = Watcher(oracle, folder, place, self._setup.timelines[job.timeline].image, begin)
+            return watcher.judge(job, told)
+        begin()
+        judge = oracle.judge_traced if job.traced else oracle.judge
+        return judge(place, told, folder.collect), None
 
     def _image_folder(self, timeline: int) -> ImageFolder:
         """The image; another timeline numbers its objects differently, so it starts from nothing."""
