@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -96,13 +97,18 @@ VANDALS = {
 }
 
 
+def without_counts(text: str) -> str:
+    """A vandal looks at more than a check must, so more states differ for it."""
+    return re.sub(r"\d+ states tested, .*", "", text)
+
+
 @pytest.mark.parametrize("deed", VANDALS)
 def test_whatever_a_check_does_the_next_state_is_unharmed(world: World, deed: str) -> None:
     expected = world.test("--seed", "1")
     vandal = script(world, f". {shlex.quote(str(world.here / 'check'))}\n{VANDALS[deed]}\nexit 0")
     ended = world.test("--seed", "1", check=vandal)
     assert ended.code == expected.code == 1
-    assert ended.out.replace("0002", "0001") == expected.out
+    assert without_counts(ended.out.replace("0002", "0001")) == without_counts(expected.out)
     assert not subprocess.run(["pgrep", "-f", "^sleep 64$"], capture_output=True).stdout
 
 
