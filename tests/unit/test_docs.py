@@ -137,7 +137,8 @@ def test_defaults_in_readme_are_right(tmp_path: Path) -> None:
     (tmp_path / "powercut.toml").write_text(block)
     shown, defaults = load_settings(tmp_path, {}), Settings()
     different = {name for name in Settings.__struct_fields__ if getattr(shown, name) != getattr(defaults, name)}
-    assert different == {"dir", "check", "max_states", "ray_address", "scratch", "equivalence"}  # those that have no default
+    no_default = {"dir", "check", "max_states", "ray_address", "scratch", "equivalence"}
+    assert different == no_default
 
 
 def test_every_field_of_the_report_is_explained() -> None:

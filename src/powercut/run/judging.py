@@ -65,7 +65,7 @@ class Judging:
         return self._here(), told_digest()
 
     def equivalence(self) -> Equivalence | None:
-        """For checks that are commands and run here: functions cannot be watched, and other machines have no need to wait."""
+        """Which states need no run. For commands that run here: a function cannot be watched."""
         settings = self.settings
         if self.builtin or self.function is not None or settings.executor != "local" or settings.equivalence is False:
             return None

@@ -153,9 +153,7 @@ class Session:
             budget = Budget(seconds(self.settings.budget), self.settings.max_states)
             names = strategies(self.settings.strategies)
             seed, equivalence = self.settings.seed, self._judging(timelines).equivalence()
-            exploration = Exploration(
-                timelines, executor, owed, budget, seed, self.tell, names, recall, equivalence
-            )
+            exploration = Exploration(timelines, executor, owed, budget, seed, self.tell, names, recall, equivalence)
             exploration.run()
             for note in [*executor.notes(), *(equivalence.notes if equivalence is not None else ())]:
                 self.say(note, warning=True)
