@@ -34,7 +34,7 @@ def states(world: World, *options: str, workload: str = EXTRAS + SAFE, check: st
 
 
 def test_states_that_differ_where_nobody_looks_are_not_run(world: World) -> None:
-    without, with_it = states(world, "--no-equivalence"), states(world, "--equivalence")
+    without, with_it = states(world, "--no-equivalence", "--no-cache"), states(world, "--equivalence", "--no-cache")
     assert (without["equivalent"], with_it["notes"]) == (0, [])
     assert with_it["tested"] < without["tested"] / 3
     for counts in (without, with_it):
@@ -44,10 +44,17 @@ def test_states_that_differ_where_nobody_looks_are_not_run(world: World) -> None
 
 def test_the_same_is_found(world: World) -> None:
     workload = EXTRAS + SAVE
-    without = states(world, "--no-equivalence", workload=workload)
-    with_it = states(world, "--equivalence", workload=workload)
+    without = states(world, "--no-equivalence", "--no-cache", workload=workload)
+    with_it = states(world, "--equivalence", "--no-cache", workload=workload)
     assert with_it["equivalent"] > 0
     assert with_it["found"] == without["found"] != []
+
+
+def test_what_follows_is_kept_for_the_next_run(world: World) -> None:
+    first, second = states(world, "--equivalence"), states(world, "--equivalence")
+    assert (first["known"], second["exhausted"]) == (0, True)
+    assert first["tested"] + first["equivalent"] > 20
+    assert second["tested"] + second["equivalent"] <= 4  # what was kept is asked for again, now and then
 
 
 @pytest.mark.parametrize("text", [ODD, READS_ODDLY], ids=["says", "reads"])

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.kit import CHECK, World, looks, wait_for
 
 MANY = "for i in 1 2; do printf new > data/f.tmp; mv data/f.tmp data/f; echo saved; printf $i > data/g$i; done"
-OPTIONS = ["--dir", "data", "--check", "sh check", "--workers", "1", "--json", "report.json"]
+OPTIONS = ["--dir", "data", "--check", "sh check", "--workers", "1", "--no-equivalence", "--json", "report.json"]
 IN_FLIGHT = 20  # questions whose answers may be lost in the last second before a kill, at 60 ms each
 
 
@@ -57,7 +57,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(slow: World) -> None:
 
 
 def test_a_run_that_reached_its_limit_goes_further_if_it_may(world: World) -> None:
-    ended = world.test("--max-states", "4", "--json", "report.json", workload=MANY)
+    ended = world.test("--max-states", "4", "--no-equivalence", "--json", "report.json", workload=MANY)
     few = report(world)["states"]
     assert (ended.code, few["tested"], few["exhausted"]) == (1, 4, False)
     assert world.run("resume", "1", "--json", "report.json").code == 1
