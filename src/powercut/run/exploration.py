@@ -69,6 +69,7 @@ class Exploration:
         self._strategies = tuple(strategies)
         self._recall = recall or Recall()
         self._equivalence = equivalence
+        self._followed: dict[Key, Verdict] = {}  # images that need no run -> what equivalence says of them
         self._digesters = [Digester(timeline, whole=self._recall.active) for timeline in timelines]
         self._verdicts: dict[Key, Verdict] = {}
         self._waiting: dict[Key, list[tuple[int, State]]] = {}  # states whose image is being judged
@@ -100,6 +101,8 @@ class Exploration:
             self.counts.exhausted = finished and everything
         except KeyboardInterrupt:
             self.interrupted = True
+        for key, verdict in self._followed.items():
+            self._recall.learn(key, verdict, None)
         self._report_progress(force=True)
 
     def _search(self, number: int) -> bool:
@@ -128,7 +131,7 @@ class Exploration:
 
     def _take(self, number: int, state: State, key: Key) -> bool:
         """Send a state to be judged, unless its image was or is being judged."""
-        verdict = self._verdicts.get(key)
+        verdict = self._verdicts.get(key) or self._followed.get(key)
         if verdict is None and key not in self._waiting and (verdict := self._recalled(key)) is not None:
             self.counts.known += 1
             self.counts.failed += not verdict.passed
@@ -145,7 +148,7 @@ class Exploration:
         decided = Watching.NOT if self._equivalence is None else self._equivalence.decide(number, state)
         if isinstance(decided, Verdict):
             self.counts.equivalent += 1
-            self._recall.learn(key, decided, None)
+            self._followed[key] = decided
             if not decided.passed:
                 self._failures.append((number, state, decided))
             return False
@@ -159,18 +162,12 @@ class Exploration:
     def _learn(self, job: Job, result: Result) -> None:
         """Let equivalence take in a run; what it had decided wrongly is run after all."""
         if self._equivalence is not None:
-            for number, state in self._equivalence.learn(job, result):
+            doubted = self._equivalence.learn(job, result)
+            if doubted:
+                self._followed.clear()
+            for number, state in doubted:
                 self.counts.equivalent -= 1
-                self._run_after_all(number, state)
-
-    def _run_after_all(self, number: int, state: State) -> None:
-        """Have a state judged of which nothing is believed that was kept."""
-        key = self._key(number, state, None)
-        if key in self._verdicts or key in self._waiting:
-            self._take(number, state, key)
-            return
-        self._waiting[key] = [(number, state)]
-        self._submit(Job(self._next_job, number, state), key, counts=True)
+                self._take(number, state, self._key(number, state, None))
 
     def _recalled(self, key: Key) -> Verdict | None:
         """The verdict of an earlier run, from now on one of this run's."""
