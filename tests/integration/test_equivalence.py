@@ -122,16 +122,24 @@ def compare_target(folder: Path, data: Path, workload: list[str], check: str, mo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("bug", "most"), [(None, None), ("manifest-unsynced", 300)])
-def test_no_verdict_of_the_store_changes_and_half_of_its_states_need_no_run(
-    bug: str | None, most: int | None, tmp_path: Path
-) -> None:
+def test_no_verdict_of_the_store_changes_and_half_of_its_states_need_no_run(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
-    store = Store(build_store(tmp_path), bug)
-    done = compare_target(tmp_path, data, store.workload(data, "small"), store.check, most)
+    store = Store(build_store(tmp_path))
+    done = compare_target(tmp_path, data, store.workload(data, "small"), store.check)
     assert (done.wrong, done.not_understood, done.notes) == ([], [], [])
     assert done.skipped >= done.ran, done
+
+
+@pytest.mark.slow
+def test_no_verdict_of_a_store_with_a_mistake_changes(tmp_path: Path) -> None:
+    """Its first states, of which many fail."""
+    data = tmp_path / "data"
+    data.mkdir()
+    store = Store(build_store(tmp_path), "manifest-unsynced")
+    done = compare_target(tmp_path, data, store.workload(data, "small"), store.check, most=300)
+    assert (done.wrong, done.not_understood, done.notes) == ([], [], [])
+    assert done.skipped > 100, done
 
 
 @pytest.mark.slow
