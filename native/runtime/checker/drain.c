@@ -1,0 +1,167 @@
+/* Workers: each looks for a ring that no other has in hand, checks what is in it, and goes on. The state of a
+ * thread stays with its ring, so that its records are checked in their order, whoever does it. */
+#define _GNU_SOURCE
+#include "drain.h"
+
+#include "../engine/findings.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MOST_PAGES =
+        1 << 18,     /* of the shadow memory of one thread: a gigabyte of data that is not yet persistent */
+    BATCH = 1 << 12, /* records after which a full ring gets its room back */
+    NAP_MS = 1,
+    SLEEP_MS = 20,
+};
+
+struct seat {
+    _Atomic bool in_hand;
+    struct engine *engine;
+    uint64_t next;
+    uint32_t owner;
+    uint64_t checked;
+};
+struct drain {
+    struct channel *channel;
+    struct findings *findings;
+    int ended;
+    _Atomic bool over; /* the program has ended: what there is now is all there will be */
+    FILE *trace;
+    struct seat seat[CHANNEL_RINGS];
+};
+
+static const struct model *chosen_model(const struct channel *channel) {
+    char name[sizeof channel->model];
+    memcpy(name, channel->model, sizeof name);
+    name[sizeof name - 1] = 0;
+    const struct model *model = model_of(name);
+    return model ? model : models[0];
+}
+
+static bool is_new(const struct drain *drain, uint64_t position, uint64_t word) {
+    bool lap = word >> RECORD_LAP_SHIFT & 1;
+    return (word & RECORD_OPERATION) && lap == !(position & drain->channel->buffer);
+}
+
+static void give_room_back(struct drain *drain, struct channel_ring *ring, struct seat *seat) {
+    atomic_store_explicit(&ring->taken, seat->next, memory_order_release);
+    channel_wake(&drain->channel->answers);
+}
+
+static void end_of_ring(struct drain *drain, struct channel_ring *ring, struct seat *seat) {
+    engine_close(seat->engine);
+    seat->engine = NULL;
+    give_room_back(drain, ring, seat);
+    atomic_store(&ring->state, RING_FREE);
+}
+
+/* Check what a ring holds; whether there was anything. */
+static bool drain_ring(struct drain *drain, unsigned number) {
+    struct channel *channel = drain->channel;
+    struct channel_ring *ring = &channel->ring[number];
+    struct seat *seat = &drain->seat[number];
+    struct record *records = channel_records(channel, number);
+    uint32_t request = atomic_load(&channel->request);
+    uint64_t before = seat->next;
+    if (!seat->engine)
+        seat->engine = engine_open(chosen_model(channel), drain->findings, number, MOST_PAGES);
+    while (seat->engine) {
+        struct record *record = &records[seat->next & (channel->buffer - 1)];
+        uint64_t word = atomic_load_explicit(&record->word, memory_order_acquire);
+        if (!is_new(drain, seat->next, word))
+            break;
+        unsigned code = word & RECORD_OPERATION;
+        uint32_t site = (uint32_t)(word >> RECORD_SITE_SHIFT) & RECORD_SITE;
+        engine_take(seat->engine, code, site, record->address, word >> RECORD_SIZE_SHIFT);
+        seat->next++;
+        if (code == PC_THREAD_END)
+            end_of_ring(drain, ring, seat);
+        else if ((seat->next - before) % BATCH == 0)
+            give_room_back(drain, ring, seat);
+    }
+    if (seat->next != before && seat->engine)
+        give_room_back(drain, ring, seat);
+    if (atomic_exchange(&ring->answered, request) != request)
+        channel_wake(&channel->answers);
+    atomic_fetch_add_explicit(&channel->checked, seat->next - before, memory_order_relaxed);
+    return seat->next != before;
+}
+
+static bool drain_all(struct drain *drain) {
+    bool any = false;
+    uint32_t rings = atomic_load(&drain->channel->rings);
+    for (uint32_t i = 0; i < rings && i < CHANNEL_RINGS; i++) {
+        struct seat *seat = &drain->seat[i];
+        if (atomic_load(&drain->channel->ring[i].state) == RING_FREE || atomic_exchange(&seat->in_hand, true))
+            continue;
+        any |= drain_ring(drain, i);
+        atomic_store(&seat->in_hand, false);
+    }
+    return any;
+}
+
+static bool has_ended(struct drain *drain) {
+    struct pollfd ended = {.fd = drain->ended, .events = POLLIN};
+    if (atomic_load(&drain->channel->closing) || poll(&ended, 1, 0) == 1)
+        atomic_store(&drain->over, true);
+    return atomic_load(&drain->over);
+}
+
+static void rest(struct drain *drain, unsigned milliseconds) {
+    struct channel *channel = drain->channel;
+    uint32_t seen = atomic_load(&channel->wake);
+    atomic_fetch_add(&channel->sleeping, 1);
+    channel_wait(&channel->wake, seen, milliseconds);
+    atomic_fetch_sub(&channel->sleeping, 1);
+}
+
+static void *work(void *with) {
+    struct drain *drain = with;
+    for (unsigned idle = 0;;) {
+        bool over = has_ended(drain);
+        if (drain_all(drain)) {
+            idle = 0;
+            continue;
+        }
+        if (over)
+            break;
+        rest(drain, idle++ < 8 ? NAP_MS : SLEEP_MS);
+    }
+    struct timespec used;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
+        atomic_fetch_add(&drain->channel->checking_ns,
+                         (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec);
+    return NULL;
+}
+
+int drain(struct channel *channel, int ended, FILE *trace) {
+    struct drain *drain = calloc(1, sizeof *drain);
+    if (!drain || !(drain->findings = findings_open(channel))) {
+        free(drain);
+        return -1;
+    }
+    drain->channel = channel;
+    drain->ended = ended;
+    drain->trace = trace;
+    pthread_t thread[CHANNEL_MOST_WORKERS];
+    unsigned started = 0,
+             wanted = channel->workers < CHANNEL_MOST_WORKERS ? channel->workers : CHANNEL_MOST_WORKERS;
+    while (started + 1 < wanted && pthread_create(&thread[started], NULL, work, drain) == 0)
+        started++;
+    work(drain);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    for (unsigned i = 0; i < CHANNEL_RINGS; i++)
+        if (drain->seat[i].engine)
+            engine_close(drain->seat[i].engine);
+    findings_close(drain->findings);
+    free(drain);
+    return 0;
+}

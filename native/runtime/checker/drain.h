@@ -1,0 +1,13 @@
+/* Taking records out of a channel's rings and checking them, by as many threads as the channel asks for. */
+#ifndef POWERCUT_DRAIN_H
+#define POWERCUT_DRAIN_H
+
+#include "../channel.h"
+
+#include <stdio.h>
+
+/* Check until the program ends, and then what it left. `ended` becomes readable when it does (-1: when the
+ * channel says that it closes). `trace`, if any, gets every record. 0, or -1 and errno. */
+int drain(struct channel *channel, int ended, FILE *trace);
+
+#endif

@@ -1,0 +1,259 @@
+/* The way of a record through the engine: is it well formed, does it concern what is tracked, what do the
+ * checkers say, and only then its effect. */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGEST = 1u << 30 }; /* no object of persistent memory is tracked that is larger than a gigabyte */
+
+static bool has_range(unsigned code) {
+    switch (code) {
+    case PC_WRITE:
+    case PC_WRITE_NT:
+    case PC_FLUSH:
+    case PC_DC_CVAP:
+    case PC_TX_ADD:
+    case PC_TX_ALLOC:
+    case PC_IS_PERSISTENT:
+    case PC_FIRST:
+    case PC_IS_ORDERED_BEFORE:
+    case PC_EXCLUDE:
+    case PC_INCLUDE:
+    case PC_POOL:
+    case PC_UNPOOL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_about_pools(unsigned code) {
+    return code == PC_POOL || code == PC_UNPOOL || code == PC_EXCLUDE || code == PC_INCLUDE;
+}
+
+struct engine *engine_open(const struct model *model, struct findings *findings, unsigned ring,
+                           size_t most_pages) {
+    struct engine *engine = calloc(1, sizeof *engine);
+    if (!engine)
+        return NULL;
+    engine->model = model;
+    engine->findings = findings;
+    engine->ring = ring;
+    engine->clock = TIME_FENCE; /* so that no time is 0 */
+    shadow_open(&engine->memory, most_pages);
+    shadow_open(&engine->transactions.log, most_pages);
+    for (unsigned i = 0; checkers[i]; i++) {
+        const struct checker *checker = checkers[i];
+        engine->rooms[i] = calloc(1, checker->room + 1);
+        for (const enum pc_operation *code = checker->codes; engine->rooms[i] && *code; code++) {
+            unsigned seat = 0;
+            while (engine->seen_by[*code][seat].checker)
+                seat++;
+            engine->seen_by[*code][seat].checker = checker;
+            engine->seen_by[*code][seat].room = engine->rooms[i];
+        }
+    }
+    return engine;
+}
+
+void engine_close(struct engine *engine) {
+    for (unsigned i = 0; checkers[i]; i++) {
+        if (checkers[i]->close && engine->rooms[i])
+            checkers[i]->close(engine->rooms[i]);
+        free(engine->rooms[i]);
+    }
+    shadow_close(&engine->memory);
+    shadow_close(&engine->transactions.log);
+    ranges_free(&engine->pools);
+    ranges_free(&engine->excluded);
+    free(engine);
+}
+
+void engine_spans(struct engine *engine, uint64_t low, uint64_t high, each_span each, void *with) {
+    struct walk walk = walk_over(&engine->memory, low, high);
+    unsigned from, to;
+    for (struct page *page; (page = walk_next(&walk, &from, &to));) {
+        for (unsigned i = page_first(page, from); i < page->count && page->spans[i].low < to; i++)
+            if (!each(with, &page->spans[i], page->number * SHADOW_PAGE + page->spans[i].low))
+                return;
+    }
+}
+
+/* A page of which everything is persistent: whoever asks for it later gets the answer of memory never
+ * written. */
+static bool is_settled(const void *with, const struct page *page) {
+    const struct engine *engine = with;
+    for (unsigned i = 0; i < page->count; i++)
+        if (engine->model->durability(engine, &page->spans[i]) != IS_PERSISTENT)
+            return false;
+    return true;
+}
+
+static void write_range(struct engine *engine, const struct operation *operation, bool through) {
+    if ((engine->clock & (TIME_FENCE - 1)) < TIME_FENCE - 1)
+        engine->clock++;
+    uint64_t low = operation->low;
+    while (low < operation->high) {
+        uint64_t start = low & ~(uint64_t)(SHADOW_PAGE - 1), end = start + SHADOW_PAGE;
+        unsigned to = operation->high < end ? (unsigned)(operation->high - start) : SHADOW_PAGE;
+        struct page *page = shadow_make(&engine->memory, start / SHADOW_PAGE, is_settled, engine);
+        struct span *span = page ? page_set(page, (unsigned)(low - start), to) : NULL;
+        if (!span) {
+            struct finding_place place = {operation->site, 0, 0, low, operation->high - low};
+            report(engine, KIND_TOO_MUCH_STATE, &place);
+            return;
+        }
+        span->flags = 0;
+        span->write_site = operation->site;
+        span->written = engine->clock;
+        span->flush_site = through ? operation->site : 0;
+        span->flushed = through ? engine->clock : 0;
+        low = end;
+    }
+}
+
+/* A flush writes back whole cache lines, whatever was asked for. */
+static void flush_range(struct engine *engine, const struct operation *operation) {
+    uint64_t low = operation->low & ~(uint64_t)(SHADOW_LINE - 1);
+    uint64_t high = (operation->high + SHADOW_LINE - 1) & ~(uint64_t)(SHADOW_LINE - 1);
+    struct walk walk = walk_over(&engine->memory, low, high);
+    unsigned from, to;
+    for (struct page *page; (page = walk_next(&walk, &from, &to));) {
+        if (!page_split(page, from) || !page_split(page, to))
+            continue;
+        for (unsigned i = page_first(page, from); i < page->count && page->spans[i].low < to; i++) {
+            struct span *span = &page->spans[i];
+            if (!span->flushed) {
+                span->flushed = engine->clock;
+                span->flush_site = operation->site;
+            }
+        }
+    }
+}
+
+static void take_effect(struct engine *engine, const struct operation *operation) {
+    switch ((enum effect)engine->model->effect[operation->code]) {
+    case DOES_NOTHING:
+    case IS_FOREIGN:
+        break;
+    case WRITES:
+        write_range(engine, operation, false);
+        break;
+    case WRITES_THROUGH:
+        write_range(engine, operation, true);
+        break;
+    case FLUSHES:
+    case FLUSHES_FREELY:
+        flush_range(engine, operation);
+        break;
+    case DRAINS:
+        engine->drained = next_fence(engine->clock);
+        engine->clock = engine->drained;
+        break;
+    case FENCES:
+    case ORDERS:
+        engine->clock = next_fence(engine->clock);
+        break;
+    }
+}
+
+static void show_to_checkers(struct engine *engine, const struct operation *operation) {
+    for (unsigned i = 0; i < CHECKERS_OF_ONE; i++) {
+        const struct checker *checker = engine->seen_by[operation->code][i].checker;
+        if (!checker)
+            break;
+        checker->see(engine, engine->seen_by[operation->code][i].room, operation);
+    }
+}
+
+/* A write, without what is excluded of it: that leaves no trace in the shadow memory. */
+static void write_in_scope(struct engine *engine, struct operation operation) {
+    uint64_t high = operation.high;
+    size_t next = ranges_first(&engine->excluded, operation.low);
+    while (operation.low < high) {
+        const struct range *hole = next < engine->excluded.count ? &engine->excluded.at[next] : NULL;
+        operation.high = hole && hole->low < high ? hole->low : high;
+        if (operation.low < operation.high) {
+            show_to_checkers(engine, &operation);
+            take_effect(engine, &operation);
+        }
+        operation.low = hole && hole->low < high ? hole->high : high;
+        next++;
+    }
+}
+
+static void exclude(struct engine *engine, const struct operation *operation) {
+    ranges_add(&engine->excluded, operation->low, operation->high);
+    struct walk walk = walk_over(&engine->memory, operation->low, operation->high);
+    unsigned from, to;
+    for (struct page *page; (page = walk_next(&walk, &from, &to));)
+        page_clear(page, from, to);
+}
+
+static void change_ranges(struct engine *engine, const struct operation *operation) {
+    switch (operation->code) {
+    case PC_POOL:
+        ranges_add(&engine->pools, operation->low, operation->high);
+        break;
+    case PC_UNPOOL:
+        ranges_remove(&engine->pools, operation->low, operation->high);
+        break;
+    case PC_EXCLUDE:
+        exclude(engine, operation);
+        break;
+    default:
+        ranges_remove(&engine->excluded, operation->low, operation->high);
+        break;
+    }
+}
+
+/* Whether a range can be checked; if not, that is reported. */
+static bool is_sound(struct engine *engine, const struct operation *operation, uint64_t size) {
+    struct finding_place place = {operation->site, 0, 0, operation->low, size};
+    enum kind_number kind;
+    if (size == 0)
+        kind = KIND_ZERO_SIZE;
+    else if ((size > LARGEST && !is_about_pools(operation->code)) || operation->high < operation->low)
+        kind = KIND_HUGE_SIZE;
+    else if (engine->pools.count && !is_about_pools(operation->code) &&
+             !ranges_hold(&engine->pools, operation->low, operation->high))
+        kind = KIND_OUTSIDE_POOL;
+    else
+        return true;
+    report(engine, kind, &place);
+    return false;
+}
+
+static void take_range(struct engine *engine, struct operation operation, uint64_t size) {
+    if (!is_sound(engine, &operation, size)) {
+        if (operation.code == PC_FIRST || operation.code == PC_IS_ORDERED_BEFORE)
+            engine->first.code = 0; /* an order without one of its sides is none */
+    } else if (is_about_pools(operation.code)) {
+        change_ranges(engine, &operation);
+    } else if (engine->excluded.count && (operation.code == PC_WRITE || operation.code == PC_WRITE_NT)) {
+        write_in_scope(engine, operation);
+    } else {
+        show_to_checkers(engine, &operation);
+        take_effect(engine, &operation);
+    }
+}
+
+void engine_take(struct engine *engine, unsigned code, uint32_t site, uint64_t address, uint64_t size) {
+    if (code == 0 || code >= PC_OPERATIONS) {
+        report(engine, KIND_NOT_A_RECORD, &(struct finding_place){0});
+        return;
+    }
+    struct operation operation = {code, site, address, address + size};
+    if (engine->model->effect[code] == IS_FOREIGN)
+        report(engine, KIND_FOREIGN, &(struct finding_place){.at = site});
+    if (has_range(code)) {
+        take_range(engine, operation, size);
+    } else if (code == PC_FORGET_RANGES) {
+        ranges_clear(&engine->pools);
+        ranges_clear(&engine->excluded);
+    } else {
+        show_to_checkers(engine, &operation);
+        take_effect(engine, &operation);
+    }
+}

@@ -1,0 +1,224 @@
+/* Shadow memory as pages of sorted spans. */
+#include "shadow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SLOTS = 256, FIRST_SPANS = 4, DROPPED_AT_ONCE = 64 };
+
+static size_t slot_of(const struct shadow *shadow, uint64_t number) {
+    return (size_t)(number * 0x9e3779b97f4a7c15u >> 20) & (shadow->slots - 1);
+}
+
+void shadow_open(struct shadow *shadow, size_t most_pages) {
+    *shadow = (struct shadow){.limit = most_pages};
+}
+
+static void free_page(struct page *page) {
+    free(page->spans);
+    free(page);
+}
+
+void shadow_close(struct shadow *shadow) {
+    for (size_t i = 0; i < shadow->slots; i++)
+        if (shadow->table[i])
+            free_page(shadow->table[i]);
+    free(shadow->table);
+    *shadow = (struct shadow){.limit = shadow->limit};
+}
+
+static struct page *refreshed(struct shadow *shadow, struct page *page) {
+    if (page->age != shadow->age) {
+        page->age = shadow->age;
+        page->count = 0;
+    }
+    shadow->last = page;
+    return page;
+}
+
+struct page *shadow_find(struct shadow *shadow, uint64_t number) {
+    struct page *page = shadow->last;
+    if (page && page->number == number)
+        return refreshed(shadow, page);
+    if (!shadow->slots)
+        return NULL;
+    for (size_t slot = slot_of(shadow, number); (page = shadow->table[slot]);
+         slot = (slot + 1) & (shadow->slots - 1))
+        if (page->number == number)
+            return refreshed(shadow, page);
+    return NULL;
+}
+
+static void put(struct shadow *shadow, struct page *page) {
+    size_t slot = slot_of(shadow, page->number);
+    while (shadow->table[slot])
+        slot = (slot + 1) & (shadow->slots - 1);
+    shadow->table[slot] = page;
+}
+
+static bool grow(struct shadow *shadow) {
+    struct page **old = shadow->table;
+    size_t slots = shadow->slots, more = slots ? 2 * slots : FIRST_SLOTS;
+    struct page **table = calloc(more, sizeof(*table));
+    if (!table)
+        return false;
+    shadow->table = table;
+    shadow->slots = more;
+    for (size_t i = 0; i < slots; i++)
+        if (old[i])
+            put(shadow, old[i]);
+    free(old);
+    return true;
+}
+
+/* Take a page out of the table; those that were pushed on by it move up. */
+static void drop(struct shadow *shadow, size_t slot) {
+    size_t mask = shadow->slots - 1;
+    free_page(shadow->table[slot]);
+    shadow->table[slot] = NULL;
+    shadow->count--;
+    for (size_t i = (slot + 1) & mask; shadow->table[i]; i = (i + 1) & mask) {
+        struct page *page = shadow->table[i];
+        shadow->table[i] = NULL;
+        put(shadow, page);
+    }
+}
+
+/* Drop some pages that nobody can miss; false if one round found none. */
+static bool make_room(struct shadow *shadow, bool (*dead)(const void *, const struct page *),
+                      const void *with) {
+    unsigned dropped = 0;
+    shadow->last = NULL;
+    for (size_t looked = 0; looked < shadow->slots && dropped < DROPPED_AT_ONCE; looked++) {
+        size_t slot = shadow->hand & (shadow->slots - 1);
+        struct page *page = shadow->table[slot];
+        if (page && (page->age != shadow->age || page->count == 0 || dead(with, page))) {
+            drop(shadow, slot); /* another page may be in this slot now: look again */
+            dropped++;
+        } else {
+            shadow->hand++;
+        }
+    }
+    return dropped > 0;
+}
+
+struct page *shadow_make(struct shadow *shadow, uint64_t number,
+                         bool (*dead)(const void *, const struct page *), const void *with) {
+    struct page *page = shadow_find(shadow, number);
+    if (page)
+        return page;
+    if (shadow->count >= shadow->limit && !make_room(shadow, dead, with))
+        return NULL;
+    if (4 * (shadow->count + 1) > 3 * shadow->slots && !grow(shadow))
+        return NULL;
+    page = calloc(1, sizeof *page);
+    if (!page)
+        return NULL;
+    page->number = number;
+    put(shadow, page);
+    shadow->count++;
+    return refreshed(shadow, page);
+}
+
+unsigned page_first(const struct page *page, unsigned offset) {
+    unsigned low = 0, high = page->count;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (page->spans[middle].high <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Open (or, with a negative number, close) a gap before a span. */
+static bool shift(struct page *page, unsigned before, int by) {
+    unsigned count = (unsigned)(page->count + by);
+    if (count > page->room) {
+        unsigned room = page->room ? 2u * page->room : FIRST_SPANS;
+        if (room < count)
+            room = count;
+        struct span *more = realloc(page->spans, room * sizeof *more);
+        if (!more)
+            return false;
+        page->spans = more;
+        page->room = (uint16_t)room;
+    }
+    unsigned from = by < 0 ? before - (unsigned)-by : before;
+    if (page->count > before)
+        memmove(page->spans + from + (by > 0 ? by : 0), page->spans + before,
+                (page->count - before) * sizeof *page->spans);
+    page->count = (uint16_t)count;
+    return true;
+}
+
+bool page_split(struct page *page, unsigned offset) {
+    unsigned i = page_first(page, offset);
+    if (i == page->count || page->spans[i].low >= offset)
+        return true;
+    if (!shift(page, i, 1))
+        return false;
+    page->spans[i] = page->spans[i + 1];
+    page->spans[i].high = (uint16_t)offset;
+    page->spans[i + 1].low = (uint16_t)offset;
+    return true;
+}
+
+bool page_clear(struct page *page, unsigned low, unsigned high) {
+    if (!page_split(page, low) || !page_split(page, high))
+        return false;
+    unsigned first = page_first(page, low), last = first;
+    while (last < page->count && page->spans[last].low < high)
+        last++;
+    return last == first || shift(page, last, -(int)(last - first));
+}
+
+struct span *page_set(struct page *page, unsigned low, unsigned high) {
+    unsigned i = page_first(page, low);
+    if (i < page->count && page->spans[i].low == low && page->spans[i].high == high)
+        return &page->spans[i]; /* most writes repeat one */
+    if (i < page->count && page->spans[i].low < high) {
+        if (!page_clear(page, low, high))
+            return NULL;
+        i = page_first(page, low);
+    }
+    if (!shift(page, i, 1))
+        return NULL;
+    page->spans[i] = (struct span){.low = (uint16_t)low, .high = (uint16_t)high};
+    return &page->spans[i];
+}
+
+struct walk walk_over(struct shadow *shadow, uint64_t low, uint64_t high) {
+    uint64_t pages = low < high ? (high - 1) / SHADOW_PAGE - low / SHADOW_PAGE + 1 : 0;
+    bool by_table = pages > shadow->slots;
+    return (struct walk){shadow, low, high, by_table ? 0 : low / SHADOW_PAGE, by_table};
+}
+
+static struct page *next_page(struct walk *walk) {
+    if (!walk->by_table) {
+        uint64_t end = walk->low < walk->high ? (walk->high - 1) / SHADOW_PAGE + 1 : 0;
+        while (walk->next < end) {
+            struct page *page = shadow_find(walk->shadow, walk->next++);
+            if (page)
+                return page;
+        }
+        return NULL;
+    }
+    while (walk->next < walk->shadow->slots) {
+        struct page *page = walk->shadow->table[walk->next++];
+        if (page && page->number >= walk->low / SHADOW_PAGE && page->number <= (walk->high - 1) / SHADOW_PAGE)
+            return refreshed(walk->shadow, page);
+    }
+    return NULL;
+}
+
+struct page *walk_next(struct walk *walk, unsigned *low, unsigned *high) {
+    struct page *page = next_page(walk);
+    if (page) {
+        uint64_t start = page->number * SHADOW_PAGE;
+        *low = walk->low > start ? (unsigned)(walk->low - start) : 0;
+        *high = walk->high - start < SHADOW_PAGE ? (unsigned)(walk->high - start) : SHADOW_PAGE;
+    }
+    return page;
+}

@@ -1,0 +1,70 @@
+/* Numbers for places: given when a place is first used, and good until pc_exit. */
+#define _GNU_SOURCE
+#include "program.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ADDRESS_SLOTS = 1 << 14 };
+
+uint32_t number_of(struct pc_site *site) {
+    uint32_t tag = (session.number & 0xff) << 24, known = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
+    struct channel *channel = atomic_load(&session.channel);
+    if (known >> 24 == tag >> 24 || !channel)
+        return known;
+    pthread_mutex_lock(&session.lock);
+    known = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
+    if (known >> 24 != tag >> 24) {
+        known = tag | channel_add_site(channel, site->file, site->function, site->line, 0);
+        __atomic_store_n(&site->number, known, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&session.lock);
+    return known;
+}
+
+uint32_t pc_number_of_(struct pc_site *site) {
+    return number_of(site);
+}
+
+/* Numbers of instructions: a table that only grows, looked up without a lock. A full one gives unknown
+ * places. */
+static struct {
+    _Atomic uintptr_t code;
+    _Atomic uint32_t number;
+} addresses[ADDRESS_SLOTS];
+
+static uint32_t add_address(struct channel *channel, const void *code) {
+    Dl_info object = {0};
+    if (!dladdr(code, &object) || !object.dli_fname)
+        return channel_add_site(channel, NULL, NULL, 0, (uintptr_t)code);
+    uint64_t offset = (uint64_t)((uintptr_t)code - (uintptr_t)object.dli_fbase);
+    char path[4096];
+    const char *file = realpath(object.dli_fname, path) ? path : object.dli_fname;
+    return channel_add_site(channel, file, object.dli_sname, 0, offset);
+}
+
+uint32_t pc_number_of_address_(const void *code) {
+    struct channel *channel = atomic_load(&session.channel);
+    uint32_t tag = (session.number & 0xff) << 24;
+    size_t slot = (size_t)(((uintptr_t)code * 0x9e3779b97f4a7c15u) >> 40) % ADDRESS_SLOTS;
+    for (unsigned looked = 0; channel && looked < ADDRESS_SLOTS / 2;
+         looked++, slot = (slot + 1) % ADDRESS_SLOTS) {
+        uintptr_t none = 0;
+        atomic_compare_exchange_strong(&addresses[slot].code, &none, (uintptr_t)code);
+        if (none && none != (uintptr_t)code)
+            continue;
+        uint32_t known = atomic_load(&addresses[slot].number);
+        if (known >> 24 != tag >> 24) {
+            pthread_mutex_lock(&session.lock);
+            known = atomic_load(&addresses[slot].number);
+            if (known >> 24 != tag >> 24) {
+                known = tag | add_address(channel, code);
+                atomic_store(&addresses[slot].number, known);
+            }
+            pthread_mutex_unlock(&session.lock);
+        }
+        return known;
+    }
+    return tag | SITE_UNKNOWN;
+}
