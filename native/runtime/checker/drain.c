@@ -4,6 +4,7 @@
 #include "drain.h"
 
 #include "../engine/findings.h"
+#include "trace_file.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,15 +26,13 @@ struct seat {
     _Atomic bool in_hand;
     struct engine *engine;
     uint64_t next;
-    uint32_t owner;
-    uint64_t checked;
 };
 struct drain {
     struct channel *channel;
     struct findings *findings;
     int ended;
     _Atomic bool over; /* the program has ended: what there is now is all there will be */
-    FILE *trace;
+    struct trace_file *trace;
     struct seat seat[CHANNEL_RINGS];
 };
 
@@ -45,50 +44,60 @@ static const struct model *chosen_model(const struct channel *channel) {
     return model ? model : models[0];
 }
 
+struct engine *open_engine(const struct channel *channel, struct findings *findings, unsigned ring) {
+    return engine_open(chosen_model(channel), findings, ring, MOST_PAGES);
+}
+
 static bool is_new(const struct drain *drain, uint64_t position, uint64_t word) {
     bool lap = word >> RECORD_LAP_SHIFT & 1;
     return (word & RECORD_OPERATION) && lap == !(position & drain->channel->buffer);
 }
 
-static void give_room_back(struct drain *drain, struct channel_ring *ring, struct seat *seat) {
-    atomic_store_explicit(&ring->taken, seat->next, memory_order_release);
+/* What is checked, and saved, makes room for more. */
+static void give_room_back(struct drain *drain, unsigned number, struct record *records) {
+    struct channel_ring *ring = &drain->channel->ring[number];
+    uint64_t before = atomic_load_explicit(&ring->taken, memory_order_relaxed),
+             next = drain->seat[number].next;
+    if (drain->trace && next != before)
+        trace_add(drain->trace, number, atomic_load(&ring->owner), records, before, next - before,
+                  drain->channel->buffer);
+    atomic_store_explicit(&ring->taken, next, memory_order_release);
     channel_wake(&drain->channel->answers);
 }
 
-static void end_of_ring(struct drain *drain, struct channel_ring *ring, struct seat *seat) {
-    engine_close(seat->engine);
-    seat->engine = NULL;
-    give_room_back(drain, ring, seat);
-    atomic_store(&ring->state, RING_FREE);
+static void end_of_ring(struct drain *drain, unsigned number, struct record *records) {
+    engine_close(drain->seat[number].engine);
+    drain->seat[number].engine = NULL;
+    give_room_back(drain, number, records);
+    atomic_store(&drain->channel->ring[number].state, RING_FREE);
 }
 
 /* Check what a ring holds; whether there was anything. */
 static bool drain_ring(struct drain *drain, unsigned number) {
     struct channel *channel = drain->channel;
-    struct channel_ring *ring = &channel->ring[number];
     struct seat *seat = &drain->seat[number];
     struct record *records = channel_records(channel, number);
     uint32_t request = atomic_load(&channel->request);
     uint64_t before = seat->next;
     if (!seat->engine)
-        seat->engine = engine_open(chosen_model(channel), drain->findings, number, MOST_PAGES);
+        seat->engine = open_engine(channel, drain->findings, number);
     while (seat->engine) {
         struct record *record = &records[seat->next & (channel->buffer - 1)];
         uint64_t word = atomic_load_explicit(&record->word, memory_order_acquire);
         if (!is_new(drain, seat->next, word))
             break;
         unsigned code = word & RECORD_OPERATION;
-        uint32_t site = (uint32_t)(word >> RECORD_SITE_SHIFT) & RECORD_SITE;
-        engine_take(seat->engine, code, site, record->address, word >> RECORD_SIZE_SHIFT);
+        engine_take(seat->engine, code, (uint32_t)(word >> RECORD_SITE_SHIFT) & RECORD_SITE, record->address,
+                    word >> RECORD_SIZE_SHIFT);
         seat->next++;
         if (code == PC_THREAD_END)
-            end_of_ring(drain, ring, seat);
+            end_of_ring(drain, number, records);
         else if ((seat->next - before) % BATCH == 0)
-            give_room_back(drain, ring, seat);
+            give_room_back(drain, number, records);
     }
     if (seat->next != before && seat->engine)
-        give_room_back(drain, ring, seat);
-    if (atomic_exchange(&ring->answered, request) != request)
+        give_room_back(drain, number, records);
+    if (atomic_exchange(&channel->ring[number].answered, request) != request)
         channel_wake(&channel->answers);
     atomic_fetch_add_explicit(&channel->checked, seat->next - before, memory_order_relaxed);
     return seat->next != before;
@@ -141,7 +150,7 @@ static void *work(void *with) {
     return NULL;
 }
 
-int drain(struct channel *channel, int ended, FILE *trace) {
+int drain(struct channel *channel, int ended, struct trace_file *trace) {
     struct drain *drain = calloc(1, sizeof *drain);
     if (!drain || !(drain->findings = findings_open(channel))) {
         free(drain);

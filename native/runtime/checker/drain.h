@@ -4,10 +4,15 @@
 
 #include "../channel.h"
 
-#include <stdio.h>
+struct engine;
+struct findings;
+struct trace_file;
 
 /* Check until the program ends, and then what it left. `ended` becomes readable when it does (-1: when the
  * channel says that it closes). `trace`, if any, gets every record. 0, or -1 and errno. */
-int drain(struct channel *channel, int ended, FILE *trace);
+int drain(struct channel *channel, int ended, struct trace_file *trace);
+
+/* An engine as the channel asks for. */
+struct engine *open_engine(const struct channel *channel, struct findings *findings, unsigned ring);
 
 #endif

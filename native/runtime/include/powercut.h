@@ -166,12 +166,15 @@ size_t pc_count_results(enum pc_severity severity);
 
 #else /* not POWERCUT: nothing is done, nothing is evaluated, and variables still count as used */
 
+static inline int pc_zero_(void) { /* a function, since a value that nobody uses is warned of */
+    return 0;
+}
 #define PC_NOTHING_                     ((void)0)
 #define PC_UNUSED_(value)               ((void)sizeof(((void)(value), 0)))
 #define PC_UNUSED_RANGE_(address, size) (PC_UNUSED_(address), PC_UNUSED_(size))
 
-#define pc_init()                                  (0)
-#define pc_init_with(options)                      (PC_UNUSED_(options), 0)
+#define pc_init()                                  pc_zero_()
+#define pc_init_with(options)                      (PC_UNUSED_(options), pc_zero_())
 #define pc_exit()                                  PC_NOTHING_
 #define pc_thread_init()                           PC_NOTHING_
 #define pc_start()                                 PC_NOTHING_
@@ -182,10 +185,10 @@ size_t pc_count_results(enum pc_severity severity);
 #define pc_include(address, size)                  PC_UNUSED_RANGE_(address, size)
 #define pc_register_variable(name, address, size)  (PC_UNUSED_(name), PC_UNUSED_RANGE_(address, size))
 #define pc_unregister_variable(name)               PC_UNUSED_(name)
-#define pc_get_variable(name, address, size)       (PC_UNUSED_(name), PC_UNUSED_RANGE_(address, size), 0)
+#define pc_get_variable(name, address, size)       (PC_UNUSED_(name), PC_UNUSED_RANGE_(address, size), pc_zero_())
 #define pc_send_trace()                            PC_NOTHING_
-#define pc_get_results(results, capacity)          (PC_UNUSED_RANGE_(results, capacity), (size_t)0)
-#define pc_count_results(severity)                 (PC_UNUSED_(severity), (size_t)0)
+#define pc_get_results(results, capacity)          (PC_UNUSED_RANGE_(results, capacity), (size_t)pc_zero_())
+#define pc_count_results(severity)                 (PC_UNUSED_(severity), (size_t)pc_zero_())
 #define pc_is_persistent(address, size)            PC_UNUSED_RANGE_(address, size)
 #define pc_is_ordered_before(a, a_size, b, b_size) (PC_UNUSED_RANGE_(a, a_size), PC_UNUSED_RANGE_(b, b_size))
 #define pc_tx_checker_start()                      PC_NOTHING_
