@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from powercut.api import explore
+    from powercut.assertions.check import check_program, check_trace
 
-__all__ = ["explore"]
+__all__ = ["check_program", "check_trace", "explore"]
 
 
 def __getattr__(name: str) -> Any:
     """Load the API when it is first used: `powercut --help` must not wait for numpy."""
-    if name in __all__:
+    if name == "explore":
         from powercut import api
 
-        return getattr(api, name)
+        return api.explore
+    if name in __all__:
+        from powercut.assertions import check
+
+        return getattr(check, name)
     raise AttributeError(f"module 'powercut' has no attribute {name!r}")

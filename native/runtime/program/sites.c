@@ -3,6 +3,7 @@
 #include "program.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,9 +37,11 @@ static struct {
 
 static uint32_t add_address(struct channel *channel, const void *code) {
     Dl_info object = {0};
-    if (!dladdr(code, &object) || !object.dli_fname)
+    struct link_map *map = NULL;
+    if (!dladdr1(code, &object, (void **)&map, RTLD_DL_LINKMAP) || !object.dli_fname || !map)
         return channel_add_site(channel, NULL, NULL, 0, (uintptr_t)code);
-    uint64_t offset = (uint64_t)((uintptr_t)code - (uintptr_t)object.dli_fbase);
+    uint64_t offset =
+        (uint64_t)((uintptr_t)code - map->l_addr); /* the address in the file, as debuggers count */
     char path[4096];
     const char *file = realpath(object.dli_fname, path) ? path : object.dli_fname;
     return channel_add_site(channel, file, object.dli_sname, 0, offset);

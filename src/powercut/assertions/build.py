@@ -21,6 +21,11 @@ def library_folder() -> Path:
     return _required(_NATIVE / "lib")
 
 
+def checker() -> Path:
+    """The process that checks."""
+    return _required(_NATIVE / "powercut-checker")
+
+
 def compiler_flags() -> list[str]:
     """For compiling: the header's folder, and that its macros do something."""
     return [f"-I{include_folder()}", "-DPOWERCUT"]
@@ -34,9 +39,9 @@ def linker_flags(*, static: bool = False) -> list[str]:
     return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-lpowercut"]
 
 
-def _required(folder: Path) -> Path:
-    if not folder.is_dir():
+def _required(path: Path) -> Path:
+    if not path.exists():
         raise EnvironmentFailure(
-            "no-library", f"libpowercut is missing: there is no {folder}.", "Install powercut again."
+            "no-library", f"libpowercut is missing: there is no {path}.", "Install powercut again."
         )
-    return folder
+    return path

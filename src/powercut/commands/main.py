@@ -22,7 +22,7 @@ import click
 from powercut.errors import ExitCode, PowercutError
 
 INTERRUPTED = 130  # interrupted before anything was found
-COMMANDS = ("test", "record", "explore", "resume", "syncs", "lint", "config")
+COMMANDS = ("test", "record", "explore", "resume", "syncs", "lint", "check", "config")
 COMMANDS += ("points", "graph", "show", "replay", "doctor")
 
 

@@ -24,12 +24,16 @@ _ROLE = 16  # columns
 def lint_text(analysis: Analysis, memory: Memory) -> str:
     """Everything found, and how much was looked at."""
     parts = [explain_misuse(misuse) for misuse in analysis.misuses if misuse.known is None]
-    known = [misuse for misuse in analysis.misuses if misuse.known is not None]
-    if known:
-        parts.append("\n".join(["known, as the baseline says:", *(f"  {_short(m)}: {m.known}" for m in known)]))
+    parts += known_section(analysis.misuses)
     looked = f"{analysis.records:,} memory records and {analysis.calls:,} events, {analysis.seconds:.1f} s"
     parts.append(f"{counts(analysis.misuses)}: {looked}, memory {memory.name}")
     return "\n\n".join(parts)
+
+
+def known_section(misuses: Sequence[Misuse]) -> list[str]:
+    """What the baseline knows, as a part of a report; none if it knows nothing of it."""
+    known = [misuse for misuse in misuses if misuse.known is not None]
+    return ["\n".join(["known, as the baseline says:", *(f"  {_short(m)}: {m.known}" for m in known)])] if known else []
 
 
 def counts(misuses: Sequence[Misuse]) -> str:

@@ -67,6 +67,7 @@ class SavedRun(msgspec.Struct, kw_only=True):
         function: the name of the Python function that was the check.
         behaviors: for each model, what representative testing found and cut.
         coverage: the failure points that the workload reached, and how many by which event.
+        assertions: of a run of powercut check: operations, threads, how the program ended. Its findings are misuses.
     """
 
     format: int = FORMAT
@@ -83,6 +84,7 @@ class SavedRun(msgspec.Struct, kw_only=True):
     seconds: float = 0.0
     coverage: dict[str, Any] = {}
     behaviors: list[BehaviorCounts] = []
+    assertions: dict[str, Any] = {}
     notes: list[str] = []
     interrupted: bool = False
 

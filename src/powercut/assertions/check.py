@@ -1,0 +1,107 @@
+"""Checking a program's assertions from Python: run it, and assert on what was found.
+
+run = powercut.check_program(["./store", "fill"])
+assert not run.failures
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from powercut.assertions.checker import INTERRUPTED, CheckOptions, recheck, run_checked
+from powercut.assertions.outcome import Outcome
+from powercut.assertions.results import misuses
+from powercut.errors import EnvironmentFailure
+from powercut.lint.misuse import Misuse
+
+
+@dataclass(slots=True)
+class Checked:
+    """A program that ran under check.
+
+    Attributes:
+        findings: what was found, each root cause once, with its places and how often it came.
+        code, signal: how the program itself ended; 0 and 0 if well.
+        stopped: "hung" or "interrupted" if it was ended from outside.
+    """
+
+    command: list[str]
+    model: str
+    operations: int
+    threads: int
+    code: int
+    signal: int
+    findings: list[Misuse]
+    notes: list[str]
+    stopped: str = ""
+
+    @property
+    def failures(self) -> list[Misuse]:
+        """What is wrong: the program would lose data, or was not checked."""
+        return [finding for finding in self.findings if finding.is_bug]
+
+    @property
+    def warnings(self) -> list[Misuse]:
+        """What costs time for nothing."""
+        return [finding for finding in self.findings if not finding.is_bug]
+
+    @property
+    def ending(self) -> str:
+        """How the program ended, if not well; else empty."""
+        if self.stopped:
+            return f"was ended ({self.stopped})"
+        if self.signal:
+            return f"was killed by signal {self.signal} ({signal.strsignal(self.signal)})"
+        return f"ended with exit status {self.code}" if self.code else ""
+
+
+def check_program(command: Sequence[str], *, cwd: str | Path | None = None, **options: Any) -> Checked:
+    """Run a program that was built with powercut.h under check.
+
+    Args:
+        command: the program and its arguments.
+        cwd: where to start it.
+        options: model, workers, buffer, timeout, trace, variables, quiet: see `CheckOptions`.
+
+    Returns:
+        What was found. A program that fails by itself is no error here; one that tracks nothing is.
+    """
+    folder = Path(cwd) if cwd is not None else Path.cwd()
+    checked = check([os.fsdecode(word) for word in command], folder, CheckOptions(**options))
+    if checked.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    return checked
+
+
+def check(command: list[str], cwd: Path, options: CheckOptions) -> Checked:
+    """The same; interrupted, it returns what was found so far."""
+    outcome, stopped = run_checked(command, cwd, options)
+    if not outcome.programs and not outcome.findings and not stopped:
+        hint = "Build it with the flags of powercut config, and call pc_init."
+        raise EnvironmentFailure("nothing-tracked", f"the program {command[0]!r} has no assertions.", hint)
+    return _checked(outcome, command, cwd, stopped)
+
+
+def check_trace(trace: str | Path, model: str | None = None) -> Checked:
+    """Check a saved trace again, under the same or another model."""
+    return _checked(recheck(Path(trace), model), [], Path.cwd())
+
+
+def _checked(outcome: Outcome, command: list[str], cwd: Path, stopped: str = "") -> Checked:
+    notes = [f"{outcome.lost} more findings had no room"] if outcome.lost else []
+    return Checked(
+        command=command,
+        model=outcome.model,
+        operations=outcome.operations,
+        threads=outcome.threads,
+        code=outcome.code,
+        signal=outcome.signal,
+        findings=misuses(outcome, cwd),
+        notes=notes,
+        stopped=stopped,
+    )

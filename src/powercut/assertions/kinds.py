@@ -1,0 +1,27 @@
+"""Everything that an assertion run can find, as the checker itself lists it."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+
+import msgspec
+
+from powercut.assertions.build import checker
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """One row of native/runtime/engine/kinds.h."""
+
+    kind: str
+    why: str
+    severity: str
+    sentence: str
+    advice: str
+
+
+@cache
+def kinds() -> tuple[Kind, ...]:
+    """All of them, in their order."""
+    listed = subprocess.run([str(checker()), "--kinds"], check=True, stdout=subprocess.PIPE).stdout
+    return tuple(msgspec.json.decode(listed, type=list[Kind]))

@@ -1,0 +1,132 @@
+"""`powercut check`: run a program with assertions (powercut.h), and tell which do not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from powercut.commands.options import baseline_options, settings_from
+from powercut.errors import EnvironmentFailure, UsageError
+
+if TYPE_CHECKING:
+    from powercut.assertions.check import Checked
+    from powercut.run.store import SavedRun
+
+
+@click.command("check")
+@click.option("--model", metavar="NAME", help="x86 (default), eadr, hops or armv8.")
+@click.option("--workers", type=int, default=1, metavar="N", help="Threads that check (default 1).")
+@click.option("--buffer", type=int, default=1 << 15, metavar="N", help="Records a thread may be ahead (default 32768).")
+@click.option("--timeout", type=float, metavar="SECONDS", help="A program that takes longer has hung (default: never).")
+@click.option("--save", metavar="FILE", type=click.Path(dir_okay=False), help="Save what was recorded, to recheck it.")
+@click.option("--recheck", metavar="FILE", type=click.Path(dir_okay=False), help="Check what was saved; run nothing.")
+@click.option("--output", metavar="DIR", type=click.Path(file_okay=False), help="Saved runs (default .powercut).")
+@baseline_options
+@click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write a JSON report; - for standard output.",
+)
+@click.argument("workload", nargs=-1, type=click.UNPROCESSED)
+def command(
+    workload: tuple[str, ...],
+    model: str | None,
+    workers: int,
+    buffer: int,
+    timeout: float | None,
+    save: str | None,
+    recheck: str | None,
+    output: str | None,
+    baseline: str | None,
+    write_baseline: bool,
+    json_file: str | None,
+) -> int:
+    """Run a program that has assertions, and tell which do not hold.
+
+    Exits with 1 if an assertion fails that is not in the baseline (warnings alone do not count), 3 if none fails but
+    the program itself does.
+
+    \b
+    cc $(powercut config --cflags) store.c -o store $(powercut config --libs)
+    powercut check -- ./store fill
+    powercut check --save store.pct -- ./store fill
+    powercut check --recheck store.pct --model hops
+    """
+    import time
+
+    from powercut.assertions.check import check, check_trace
+    from powercut.assertions.checker import CheckOptions
+
+    settings, cwd = settings_from({"output": output, "baseline": baseline})
+    began = time.monotonic()
+    if bool(workload) == bool(recheck):
+        raise UsageError("check-what", "give a program after --, or a saved trace with --recheck.")
+    if recheck:
+        checked = check_trace(recheck, model)
+    else:
+        trace = _new_file(save) if save else None
+        checked = check(list(workload), cwd, CheckOptions(model, workers, buffer, timeout, trace))
+    run = _run_of(checked, time.monotonic() - began)
+    _mark_known(run, cwd / settings.baseline, write_baseline)
+    return _report(run, checked, Path(settings.output) if not recheck else None, json_file)
+
+
+def _new_file(name: str) -> Path:
+    path = Path(name).absolute()
+    if path.exists():
+        raise UsageError("trace-exists", f"{path} exists.", "Name another file.")
+    return path
+
+
+def _run_of(checked: Checked, seconds: float) -> SavedRun:
+    from importlib.metadata import version
+
+    from powercut.assertions.checker import INTERRUPTED
+    from powercut.run.store import SavedRun
+
+    facts = {name: getattr(checked, name) for name in ("operations", "threads", "code", "signal", "ending")}
+    return SavedRun(
+        version=version("powercut"),
+        command=checked.command,
+        model=checked.model,
+        seconds=seconds,
+        misuses=checked.findings,
+        notes=checked.notes,
+        assertions=facts,
+        interrupted=checked.stopped == INTERRUPTED,
+    )
+
+
+def _mark_known(run: SavedRun, path: Path, write: bool) -> None:
+    from powercut.assertions.kinds import kinds
+    from powercut.report.terminal import Terminal
+    from powercut.run.known import apply_baseline
+
+    with Terminal() as terminal:
+        names = {kind.kind for kind in kinds()}
+        run.notes += apply_baseline(path, run.misuses, names, terminal.tell, write=write)
+
+
+def _report(run: SavedRun, checked: Checked, output: Path | None, json_file: str | None) -> int:
+    from powercut.commands.main import INTERRUPTED
+    from powercut.commands.outcome import write_report
+    from powercut.errors import ExitCode
+    from powercut.report.assertions import check_document, check_text, has_new_failures
+    from powercut.run.store import new_run_folder, save_run
+
+    folder = new_run_folder(output) if output is not None else None
+    if folder is not None:
+        save_run(folder, run)
+    write_report(check_text(run, folder), check_document(run), json_file)
+    if has_new_failures(run):
+        return int(ExitCode.FINDINGS)
+    if run.interrupted:
+        return INTERRUPTED
+    if checked.ending:
+        hint = "Give it more time with --timeout." if checked.stopped else "What it did until then was checked."
+        raise EnvironmentFailure("program-failed", f"the program {checked.command[0]!r} {checked.ending}.", hint)
+    return int(ExitCode.NOTHING_FOUND)

@@ -1,0 +1,43 @@
+"""A run of `powercut check` as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from powercut.findings.baseline import unmarked
+from powercut.report.lint import counts, explain_misuse, known_section, misuse_document
+from powercut.run.store import SavedRun
+
+
+def check_text(run: SavedRun, folder: Path | None) -> str:
+    """Everything found, how much was checked, and how the program ended."""
+    parts = [explain_misuse(misuse) for misuse in run.misuses if misuse.known is None]
+    parts += known_section(run.misuses)
+    facts = run.assertions
+    threads = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
+    summary = f"{counts(run.misuses)}: {facts['operations']:,} operations of {threads}, {run.seconds:.1f} s"
+    parts.append(f"{summary}, model {run.model}")
+    if facts["ending"]:
+        parts.append(f"the program {facts['ending']}; what it did until then is checked")
+    text = "\n\n".join(parts)
+    return f"{text}\nsaved in {folder}" if folder else text
+
+
+def check_document(run: SavedRun) -> dict[str, Any]:
+    """The JSON report of `powercut check`. Fields may be added; those here keep their meaning."""
+    return {
+        "version": run.version,
+        "command": run.command,
+        "model": run.model,
+        "seconds": round(run.seconds, 3),
+        "interrupted": run.interrupted,
+        **run.assertions,
+        "notes": run.notes,
+        "findings": [misuse_document(misuse) for misuse in run.misuses],
+    }
+
+
+def has_new_failures(run: SavedRun) -> bool:
+    """Whether anything is wrong that the baseline does not know."""
+    return bool(unmarked([misuse for misuse in run.misuses if misuse.is_bug]))
