@@ -94,8 +94,12 @@ static const char *check_chunk(struct reading *reading, const struct chunk *chun
         engine_close(*engine);
         *engine = NULL;
     }
-    reading->seat[chunk->ring].owner = chunk->owner;
-    if (!*engine && !(*engine = open_engine(reading->channel, reading->findings, chunk->ring)))
+    if (!*engine) {
+        *engine = open_engine(reading->channel, reading->findings, chunk->ring);
+        reading->seat[chunk->ring].owner = chunk->owner;
+        atomic_fetch_add(&reading->channel->threads, 1);
+    }
+    if (!*engine)
         return "there is not enough memory";
     for (uint32_t i = 0; i < chunk->count; i++) {
         struct saved_record record;

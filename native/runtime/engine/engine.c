@@ -136,6 +136,7 @@ static void take_effect(struct engine *engine, const struct operation *operation
     switch ((enum effect)engine->model->effect[operation->code]) {
     case DOES_NOTHING:
     case IS_FOREIGN:
+    case FLUSHES_FREELY:
         break;
     case WRITES:
         write_range(engine, operation, false);
@@ -144,7 +145,6 @@ static void take_effect(struct engine *engine, const struct operation *operation
         write_range(engine, operation, true);
         break;
     case FLUSHES:
-    case FLUSHES_FREELY:
         flush_range(engine, operation);
         break;
     case DRAINS:

@@ -41,7 +41,6 @@ def linker_flags(*, static: bool = False) -> list[str]:
 
 def _required(path: Path) -> Path:
     if not path.exists():
-        raise EnvironmentFailure(
-            "no-library", f"libpowercut is missing: there is no {path}.", "Install powercut again."
-        )
+        what = f"libpowercut is missing: there is no {path}."
+        raise EnvironmentFailure("no-library", what, "Install powercut again.")
     return path

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from powercut.findings.baseline import unmarked
+from powercut.lint.misuse import Misuse
 from powercut.report.lint import counts, explain_misuse, known_section, misuse_document
 from powercut.run.store import SavedRun
 
 
 def check_text(run: SavedRun, folder: Path | None) -> str:
     """Everything found, how much was checked, and how the program ended."""
-    parts = [explain_misuse(misuse) for misuse in run.misuses if misuse.known is None]
+    parts = [explain_misuse(misuse, _head(misuse)) for misuse in run.misuses if misuse.known is None]
     parts += known_section(run.misuses)
     facts = run.assertions
     threads = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
@@ -22,6 +23,10 @@ def check_text(run: SavedRun, folder: Path | None) -> str:
         parts.append(f"the program {facts['ending']}; what it did until then is checked")
     text = "\n\n".join(parts)
     return f"{text}\nsaved in {folder}" if folder else text
+
+
+def _head(misuse: Misuse) -> str:
+    return f"{misuse.id}  {'FAIL' if misuse.is_bug else 'WARN'}: {misuse.title}"
 
 
 def check_document(run: SavedRun) -> dict[str, Any]:

@@ -53,10 +53,10 @@ def section(misuses: Sequence[Misuse], trace: str) -> str:
     return "\n".join(lines)
 
 
-def explain_misuse(misuse: Misuse) -> str:
+def explain_misuse(misuse: Misuse, head: str = "") -> str:
     """One misuse, with everything needed to understand it."""
     lines = [
-        f"{misuse.id}  {misuse.severity}: {misuse.title} ({misuse.pattern}, {misuse.harm})",
+        head or f"{misuse.id}  {misuse.severity}: {misuse.title} ({misuse.pattern}, {misuse.harm})",
         *_wrap(misuse.message),
         f"  {_how_often(misuse)}",
         "",

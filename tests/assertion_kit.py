@@ -1,0 +1,43 @@
+"""Saved traces written by hand, so that the engine can be asked about any sequence of operations."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+CODES = (
+    "write write_nt flush fence ofence dfence dc_cvap dsb tx_begin tx_add tx_alloc tx_end tx_abort is_persistent first "
+    "is_ordered_before checker_start checker_end scope_start exclude include pool unpool forget_ranges start end "
+    "send_trace thread_end"
+).split()
+NUMBER = {name: number for number, name in enumerate(CODES, 1)}
+
+
+def records(operations: list[tuple], first_site: int = 1) -> list[tuple[int, int, int, int]]:
+    """(code, site, address, size) of operations as in `tests/models/assertion_twin.py`; each has a site of its own."""
+    result = []
+    for site, (name, *rest) in enumerate(operations, first_site):
+        if name == "order":
+            result.append((NUMBER["first"], site, rest[0], rest[1]))
+            result.append((NUMBER["is_ordered_before"], site, rest[2], rest[3]))
+        else:
+            result.append((NUMBER[name], site, *(rest or (0, 0))))
+    return result
+
+
+def write_trace(path: Path, threads: list[list[tuple]]) -> Path:
+    """A saved trace of threads; the place of an operation is file tN, line 1 + its position."""
+    chunks, sites = [b"PCUTTRC1"], []
+    for ring, operations in enumerate(threads):
+        taken = records(operations, 1 + len(sites))
+        chunks.append(struct.pack("<4I", ring, 1, len(taken), 0))
+        for code, site, address, size in taken:
+            chunks.append(struct.pack("<QQ", code | site << 8 | min(size, 0xFFFFFFFF) << 32, address))
+        sites += [(ring, 1 + position) for position in range(len(operations))]
+    names = b"\0" + b"".join(f"t{ring}\0".encode() for ring in range(len(threads)))
+    starts = [names.index(f"t{ring}\0".encode()) for ring in range(len(threads))]
+    chunks.append(struct.pack("<4I", 0xFFFFFFFF, 1 + len(sites), len(names), 0))
+    chunks.append(bytes(24))
+    chunks += [struct.pack("<4IQ", starts[ring], 0, line, 0, 0) for ring, line in sites]
+    path.write_bytes(b"".join([*chunks, names]))
+    return path
