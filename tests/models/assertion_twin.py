@@ -190,7 +190,9 @@ class Twin:
             byte = self.memory.get(x)
             lacks = byte and self.lacks(byte)
             if lacks:
-                self.tell(kind, {"flush": "not-flushed", "fence": "not-fenced"}[lacks], position, byte.write, byte.flush)
+                self.tell(
+                    kind, {"flush": "not-flushed", "fence": "not-fenced"}[lacks], position, byte.write, byte.flush
+                )
 
     def order(self, position, a, n, b, m):
         first, second = self.sound("order", position, a, n), self.sound("order", position, b, m)

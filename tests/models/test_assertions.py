@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import random
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -13,33 +14,40 @@ from powercut.assertions.checker import MODELS, recheck
 from tests.assertion_kit import write_trace
 from tests.models.assertion_twin import EXACT, Twin
 
-BASE = 3 * 4096 - 160  # so that a page ends in the middle
-ADDRESSES = st.one_of(st.integers(BASE, BASE + 320), st.integers(0, 5).map(lambda line: BASE + 32 + 64 * line))
-SIZES = st.one_of(st.integers(1, 12), st.sampled_from([16, 64, 100, 200]))
-ODD_SIZES = st.sampled_from([0, 1 << 31, 0xFFFFFFFF, 8])
-SPANS = ("write", "write_nt", "flush", "flush", "is_persistent", "tx_add", "tx_add", "tx_alloc")
-RARE = ("exclude", "include", "pool", "unpool")
-BARE = ("fence", "fence", "tx_begin", "tx_end", "tx_abort", "checker_start", "checker_end", "scope_start")
-OTHER = ("ofence", "dfence", "start", "end")
+BASE = 3 * 4096 - 128  # so that a page ends in the middle
+OBJECTS = [(BASE, 8), (BASE + 8, 8), (BASE + 60, 8), (BASE + 64, 16), (BASE + 100, 60), (BASE + 128, 64), (BASE, 256)]
+OBJECTS += [(BASE + 72, 4), (BASE + 68, 8), (BASE + 190, 3)]
+ODD = [(BASE, 0), (BASE, 1 << 31), (BASE, 0xFFFFFFFF)]
+OFTEN = ["write"] * 6 + ["flush"] * 5 + ["fence"] * 4 + ["is_persistent"] * 2 + ["order"] * 3 + ["write_nt"]
+TRANSACTIONS = ["tx_begin", "tx_end", "tx_add", "tx_add", "tx_add", "tx_alloc", "checker_start", "checker_end"]
+RARE = ["tx_abort", "scope_start", "exclude", "include", "pool", "unpool", "ofence", "dfence", "start", "end"]
+BARE = {"fence", "ofence", "dfence", "tx_begin", "tx_end", "tx_abort", "checker_start", "checker_end", "scope_start"}
+BARE |= {"start", "end"}
+THREADS, LENGTH = 60, 50
 
 
-def ranged(names: tuple[str, ...], sizes: st.SearchStrategy[int]) -> st.SearchStrategy[tuple]:
-    return st.tuples(st.sampled_from(names), ADDRESSES, sizes)
+def operation(name: str, one: tuple[int, int], other: tuple[int, int]) -> tuple:
+    return (name,) if name in BARE else (name, *one, *(other if name == "order" else ()))
 
 
-OPERATION = st.one_of(
-    ranged(SPANS, SIZES),
-    ranged(("write", "flush"), SIZES),
-    st.tuples(st.sampled_from(BARE)),
-    st.tuples(st.just("order"), ADDRESSES, SIZES, ADDRESSES, SIZES),
-    st.one_of(ranged(RARE, st.sampled_from([8, 64, 400])), ranged(SPANS, ODD_SIZES), st.tuples(st.sampled_from(OTHER))),
-)
-THREAD = st.lists(OPERATION, max_size=40).map(lambda operations: [*operations, ("thread_end",)])
+def random_thread(seed: int) -> list[tuple]:
+    """Many operations on a few objects that overlap, share lines and cross a page."""
+    chance = random.Random(seed)
+    names = chance.choice([OFTEN, OFTEN + TRANSACTIONS, OFTEN + 2 * TRANSACTIONS + RARE])
+    pool = [("pool", BASE, 250)] if chance.random() < 0.2 else []
+    operations = []
+    for _ in range(chance.randint(5, LENGTH)):
+        name = chance.choice(names)
+        objects = OBJECTS if name in RARE else [*OBJECTS * 5, *ODD]
+        operations.append(operation(name, *chance.choices(objects, k=2)))
+    return [*pool, *operations, ("thread_end",)]
 
 
 def found_by_engine(trace: Path, model: str) -> dict[str, dict]:
+    outcome = recheck(trace, model)
+    assert outcome.lost == 0
     found: dict[str, dict] = defaultdict(lambda: defaultdict(set))
-    for result in recheck(trace, model).findings:
+    for result in outcome.findings:
         assert result.at is not None
         beside = tuple(place.line - 1 if place else None for place in (result.write, result.other))
         found[result.at.file][result.kind, result.why, result.at.line - 1].add(beside)
@@ -56,10 +64,24 @@ def compare(engine: dict, twin: dict) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(threads=st.lists(THREAD, min_size=1, max_size=3))
-def test_engine_finds_what_the_rules_say(tmp_path: Path, model: str, threads: list[list[tuple]]) -> None:
-    trace = write_trace(tmp_path / "trace", threads)
-    engine = found_by_engine(trace, model)
-    for number, operations in enumerate(threads):
-        compare(engine[f"t{number}"], Twin(model).run(operations))
+def test_engine_finds_what_the_rules_say(tmp_path: Path, model: str) -> None:
+    seen: Counter[str] = Counter()
+    for batch in range(4):
+        threads = [random_thread(batch * THREADS + number) for number in range(THREADS)]
+        engine = found_by_engine(write_trace(tmp_path / "trace", threads), model)
+        for number, operations in enumerate(threads):
+            expected = Twin(model).run(operations)
+            compare(engine[f"t{number}"], expected)
+            seen.update(kind for kind, _, _ in expected)
+    assert min(seen[kind] for kind in ("not-persistent", "not-ordered", "missing-backup", "duplicate-log")) > 10, seen
+
+
+SMALL = st.builds(operation, st.sampled_from(OFTEN + TRANSACTIONS + RARE), *[st.sampled_from(OBJECTS)] * 2)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(model=st.sampled_from(MODELS), operations=st.lists(SMALL, max_size=30))
+def test_engine_finds_what_the_rules_say_with_small_examples(tmp_path: Path, model: str, operations: list) -> None:
+    """The same, for an example that can be read when it fails."""
+    engine = found_by_engine(write_trace(tmp_path / "trace", [operations]), model)
+    compare(engine["t0"], Twin(model).run(operations))
