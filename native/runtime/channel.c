@@ -123,7 +123,7 @@ struct channel_finding *channel_add_finding(struct channel *channel, const struc
     added->other = finding->other;
     added->address = finding->address;
     added->size = finding->size;
-    added->ring = finding->ring;
+    added->thread = finding->thread;
     atomic_store(&added->count, 1);
     atomic_store_explicit(&added->ready, 1, memory_order_release);
     return added;

@@ -58,8 +58,8 @@ struct channel_finding {
     uint32_t kind;
     uint32_t at, write, other; /* numbers of sites */
     uint64_t address, size;
-    uint32_t ring;
-    _Atomic uint32_t ready;
+    uint32_t thread;
+    _Atomic uint32_t ready; /* 0 again: taken back */
     _Atomic uint64_t count;
 };
 

@@ -44,8 +44,8 @@ static const struct model *chosen_model(const struct channel *channel) {
     return model ? model : models[0];
 }
 
-struct engine *open_engine(const struct channel *channel, struct findings *findings, unsigned ring) {
-    return engine_open(chosen_model(channel), findings, ring, MOST_PAGES);
+struct engine *open_engine(const struct channel *channel, struct findings *findings) {
+    return engine_open(chosen_model(channel), findings, findings_new_thread(findings), MOST_PAGES);
 }
 
 static bool is_new(const struct drain *drain, uint64_t position, uint64_t word) {
@@ -80,7 +80,7 @@ static bool drain_ring(struct drain *drain, unsigned number) {
     uint32_t request = atomic_load(&channel->request);
     uint64_t before = seat->next;
     if (!seat->engine)
-        seat->engine = open_engine(channel, drain->findings, number);
+        seat->engine = open_engine(channel, drain->findings);
     while (seat->engine) {
         struct record *record = &records[seat->next & (channel->buffer - 1)];
         uint64_t word = atomic_load_explicit(&record->word, memory_order_acquire);
@@ -97,8 +97,11 @@ static bool drain_ring(struct drain *drain, unsigned number) {
     }
     if (seat->next != before && seat->engine)
         give_room_back(drain, number, records);
-    if (atomic_exchange(&channel->ring[number].answered, request) != request)
+    if (atomic_load(&channel->ring[number].answered) != request) {
+        findings_settle(drain->findings);
+        atomic_store(&channel->ring[number].answered, request);
         channel_wake(&channel->answers);
+    }
     atomic_fetch_add_explicit(&channel->checked, seat->next - before, memory_order_relaxed);
     return seat->next != before;
 }
@@ -170,6 +173,7 @@ int drain(struct channel *channel, int ended, struct trace_file *trace) {
     for (unsigned i = 0; i < CHANNEL_RINGS; i++)
         if (drain->seat[i].engine)
             engine_close(drain->seat[i].engine);
+    findings_settle(drain->findings);
     findings_close(drain->findings);
     free(drain);
     return 0;

@@ -13,6 +13,6 @@ struct trace_file;
 int drain(struct channel *channel, int ended, struct trace_file *trace);
 
 /* An engine as the channel asks for. */
-struct engine *open_engine(const struct channel *channel, struct findings *findings, unsigned ring);
+struct engine *open_engine(const struct channel *channel, struct findings *findings);
 
 #endif

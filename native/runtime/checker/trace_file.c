@@ -95,7 +95,7 @@ static const char *check_chunk(struct reading *reading, const struct chunk *chun
         *engine = NULL;
     }
     if (!*engine) {
-        *engine = open_engine(reading->channel, reading->findings, chunk->ring);
+        *engine = open_engine(reading->channel, reading->findings);
         reading->seat[chunk->ring].owner = chunk->owner;
         atomic_fetch_add(&reading->channel->threads, 1);
     }
@@ -160,6 +160,7 @@ const char *trace_check(const char *path, struct channel *channel) {
             engine_close(reading->seat[i].engine);
     if (reading->file)
         fclose(reading->file);
+    findings_settle(reading->findings);
     findings_close(reading->findings);
     free(reading);
     return wrong;

@@ -7,39 +7,32 @@
 
 enum { LARGEST = 1u << 30 }; /* no object of persistent memory is tracked that is larger than a gigabyte */
 
-static bool has_range(unsigned code) {
-    switch (code) {
-    case PC_WRITE:
-    case PC_WRITE_NT:
-    case PC_FLUSH:
-    case PC_DC_CVAP:
-    case PC_TX_ADD:
-    case PC_TX_ALLOC:
-    case PC_IS_PERSISTENT:
-    case PC_FIRST:
-    case PC_IS_ORDERED_BEFORE:
-    case PC_EXCLUDE:
-    case PC_INCLUDE:
-    case PC_POOL:
-    case PC_UNPOOL:
-        return true;
-    default:
-        return false;
-    }
+#define SET_OF(code) (1u << (code))
+
+/* Sets of operations, as bits. */
+static const uint32_t about_pools =
+    SET_OF(PC_POOL) | SET_OF(PC_UNPOOL) | SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
+static const uint32_t with_range =
+    SET_OF(PC_WRITE) | SET_OF(PC_WRITE_NT) | SET_OF(PC_FLUSH) | SET_OF(PC_DC_CVAP) | SET_OF(PC_TX_ADD) |
+    SET_OF(PC_TX_ALLOC) | SET_OF(PC_IS_PERSISTENT) | SET_OF(PC_FIRST) | SET_OF(PC_IS_ORDERED_BEFORE) |
+    SET_OF(PC_POOL) | SET_OF(PC_UNPOOL) | SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
+
+static inline bool has_range(unsigned code) {
+    return with_range >> code & 1;
 }
 
-static bool is_about_pools(unsigned code) {
-    return code == PC_POOL || code == PC_UNPOOL || code == PC_EXCLUDE || code == PC_INCLUDE;
+static inline bool is_about_pools(unsigned code) {
+    return about_pools >> code & 1;
 }
 
-struct engine *engine_open(const struct model *model, struct findings *findings, unsigned ring,
+struct engine *engine_open(const struct model *model, struct findings *findings, uint32_t thread,
                            size_t most_pages) {
     struct engine *engine = calloc(1, sizeof *engine);
     if (!engine)
         return NULL;
     engine->model = model;
     engine->findings = findings;
-    engine->ring = ring;
+    engine->thread = thread;
     engine->clock = TIME_FENCE; /* so that no time is 0 */
     shadow_open(&engine->memory, most_pages);
     shadow_open(&engine->transactions.log, most_pages);
@@ -48,9 +41,9 @@ struct engine *engine_open(const struct model *model, struct findings *findings,
         engine->rooms[i] = calloc(1, checker->room + 1);
         for (const enum pc_operation *code = checker->codes; engine->rooms[i] && *code; code++) {
             unsigned seat = 0;
-            while (engine->seen_by[*code][seat].checker)
+            while (engine->seen_by[*code][seat].see)
                 seat++;
-            engine->seen_by[*code][seat].checker = checker;
+            engine->seen_by[*code][seat].see = checker->see;
             engine->seen_by[*code][seat].room = engine->rooms[i];
         }
     }
@@ -98,6 +91,8 @@ static void write_range(struct engine *engine, const struct operation *operation
         uint64_t start = low & ~(uint64_t)(SHADOW_PAGE - 1), end = start + SHADOW_PAGE;
         unsigned to = operation->high < end ? (unsigned)(operation->high - start) : SHADOW_PAGE;
         struct page *page = shadow_make(&engine->memory, start / SHADOW_PAGE, is_settled, engine);
+        if (page && page->count == 0)
+            note_page(engine, page->number);
         struct span *span = page ? page_set(page, (unsigned)(low - start), to) : NULL;
         if (!span) {
             struct finding_place place = {operation->site, 0, 0, low, operation->high - low};
@@ -120,9 +115,15 @@ static void flush_range(struct engine *engine, const struct operation *operation
     struct walk walk = walk_over(&engine->memory, low, high);
     unsigned from, to;
     for (struct page *page; (page = walk_next(&walk, &from, &to));) {
-        if (!page_split(page, from) || !page_split(page, to))
-            continue;
-        for (unsigned i = page_first(page, from); i < page->count && page->spans[i].low < to; i++) {
+        unsigned i = page_first(page, from);
+        if (i < page->count && page->spans[i].low < from) {
+            if (!page_split(page, from))
+                continue;
+            i++;
+        }
+        for (; i < page->count && page->spans[i].low < to; i++) {
+            if (page->spans[i].high > to && !page_split(page, to))
+                break;
             struct span *span = &page->spans[i];
             if (!span->flushed) {
                 span->flushed = engine->clock;
@@ -159,12 +160,8 @@ static void take_effect(struct engine *engine, const struct operation *operation
 }
 
 static void show_to_checkers(struct engine *engine, const struct operation *operation) {
-    for (unsigned i = 0; i < CHECKERS_OF_ONE; i++) {
-        const struct checker *checker = engine->seen_by[operation->code][i].checker;
-        if (!checker)
-            break;
-        checker->see(engine, engine->seen_by[operation->code][i].room, operation);
-    }
+    for (unsigned i = 0; engine->seen_by[operation->code][i].see; i++)
+        engine->seen_by[operation->code][i].see(engine, engine->seen_by[operation->code][i].room, operation);
 }
 
 /* A write, without what is excluded of it: that leaves no trace in the shadow memory. */

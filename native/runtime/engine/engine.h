@@ -82,11 +82,12 @@ struct finding_place {
 };
 struct findings;
 void report(struct engine *engine, enum kind_number kind, const struct finding_place *place);
+void note_page(struct engine *engine, uint64_t page); /* this thread writes there */
 
 struct engine {
     const struct model *model;
     struct findings *findings;
-    unsigned ring;
+    uint32_t thread;  /* its number among all that are checked */
     uint64_t clock;   /* now */
     uint64_t drained; /* everything written before is persistent: models that drain */
     struct shadow memory;
@@ -94,13 +95,13 @@ struct engine {
     struct transactions transactions;
     struct operation first; /* the first range of an order */
     struct {
-        const struct checker *checker;
+        void (*see)(struct engine *engine, void *room, const struct operation *operation);
         void *room;
-    } seen_by[PC_OPERATIONS][CHECKERS_OF_ONE];
+    } seen_by[PC_OPERATIONS][CHECKERS_OF_ONE + 1]; /* the last one is empty */
     void *rooms[CHECKERS_MOST];
 };
 
-struct engine *engine_open(const struct model *model, struct findings *findings, unsigned ring,
+struct engine *engine_open(const struct model *model, struct findings *findings, uint32_t thread,
                            size_t most_pages);
 void engine_close(struct engine *engine);
 

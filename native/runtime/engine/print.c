@@ -3,7 +3,6 @@
 #include "findings.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct line {
     char text[2048];
@@ -11,9 +10,8 @@ struct line {
 };
 
 static void add(struct line *line, const char *text) {
-    size_t length = strnlen(text, sizeof line->text);
-    for (size_t i = 0; i < length && line->length + 1 < sizeof line->text; i++)
-        line->text[line->length++] = (unsigned char)text[i] < ' ' ? '?' : text[i];
+    for (; *text && line->length + 1 < sizeof line->text; text++)
+        line->text[line->length++] = (unsigned char)*text < ' ' ? '?' : *text;
     line->text[line->length] = 0;
 }
 

@@ -36,12 +36,10 @@ static struct page *refreshed(struct shadow *shadow, struct page *page) {
     return page;
 }
 
-struct page *shadow_find(struct shadow *shadow, uint64_t number) {
-    struct page *page = shadow->last;
-    if (page && page->number == number)
-        return refreshed(shadow, page);
+struct page *shadow_search(struct shadow *shadow, uint64_t number) {
     if (!shadow->slots)
         return NULL;
+    struct page *page;
     for (size_t slot = slot_of(shadow, number); (page = shadow->table[slot]);
          slot = (slot + 1) & (shadow->slots - 1))
         if (page->number == number)
@@ -189,36 +187,11 @@ struct span *page_set(struct page *page, unsigned low, unsigned high) {
     return &page->spans[i];
 }
 
-struct walk walk_over(struct shadow *shadow, uint64_t low, uint64_t high) {
-    uint64_t pages = low < high ? (high - 1) / SHADOW_PAGE - low / SHADOW_PAGE + 1 : 0;
-    bool by_table = pages > shadow->slots;
-    return (struct walk){shadow, low, high, by_table ? 0 : low / SHADOW_PAGE, by_table};
-}
-
-static struct page *next_page(struct walk *walk) {
-    if (!walk->by_table) {
-        uint64_t end = walk->low < walk->high ? (walk->high - 1) / SHADOW_PAGE + 1 : 0;
-        while (walk->next < end) {
-            struct page *page = shadow_find(walk->shadow, walk->next++);
-            if (page)
-                return page;
-        }
-        return NULL;
-    }
+struct page *walk_table(struct walk *walk) {
     while (walk->next < walk->shadow->slots) {
         struct page *page = walk->shadow->table[walk->next++];
-        if (page && page->number >= walk->low / SHADOW_PAGE && page->number <= (walk->high - 1) / SHADOW_PAGE)
+        if (page && page->number >= walk->low / SHADOW_PAGE && page->number <= walk->last)
             return refreshed(walk->shadow, page);
     }
     return NULL;
-}
-
-struct page *walk_next(struct walk *walk, unsigned *low, unsigned *high) {
-    struct page *page = next_page(walk);
-    if (page) {
-        uint64_t start = page->number * SHADOW_PAGE;
-        *low = walk->low > start ? (unsigned)(walk->low - start) : 0;
-        *high = walk->high - start < SHADOW_PAGE ? (unsigned)(walk->high - start) : SHADOW_PAGE;
-    }
-    return page;
 }
