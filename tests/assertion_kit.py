@@ -1,15 +1,45 @@
-"""Saved traces written by hand, so that the engine can be asked about any sequence of operations."""
+"""For tests of assertions: saved traces written by hand, and C programs of scenarios that say what must be found."""
 
 from __future__ import annotations
 
+import re
 import struct
+import subprocess
 from pathlib import Path
 
-CODES = (
-    "write write_nt flush fence ofence dfence dc_cvap dsb tx_begin tx_add tx_alloc tx_end tx_abort is_persistent first "
-    "is_ordered_before checker_start checker_end scope_start exclude include pool unpool forget_ranges start end "
-    "send_trace thread_end"
-).split()
+from powercut.assertions.build import compiler_flags, linker_flags
+from powercut.assertions.check import Checked
+
+CODES = [
+    "write",
+    "write_nt",
+    "flush",
+    "fence",
+    "ofence",
+    "dfence",
+    "dc_cvap",
+    "dsb",
+    "tx_begin",
+    "tx_add",
+    "tx_alloc",
+    "tx_end",
+    "tx_abort",
+    "is_persistent",
+    "first",
+    "is_ordered_before",
+    "checker_start",
+    "checker_end",
+    "scope_start",
+    "exclude",
+    "include",
+    "pool",
+    "unpool",
+    "forget_ranges",
+    "start",
+    "end",
+    "send_trace",
+    "thread_end",
+]
 NUMBER = {name: number for number, name in enumerate(CODES, 1)}
 
 
@@ -41,3 +71,44 @@ def write_trace(path: Path, threads: list[list[tuple]]) -> Path:
     chunks += [struct.pack("<4IQ", starts[ring], 0, line, 0, 0) for ring, line in sites]
     path.write_bytes(b"".join([*chunks, names]))
     return path
+
+
+PROGRAMS = Path(__file__).parent / "assertion_programs"
+_SCENARIO = re.compile(r"^(?:BARE_)?SCENARIO\((\w+)\)", re.MULTILINE)
+_MARK = re.compile(r"(?:(\w+): )?(FAIL|WARN) ([a-z-]+)(?:/([a-z-]+))?")
+
+
+def build(program: Path, folder: Path, *flags: str, compiler: str = "cc") -> Path:
+    """Compile a program with assertions."""
+    target = folder / program.stem
+    libs = linker_flags(static="-static-pie" in flags)
+    subprocess.run(
+        [compiler, "-g", "-O1", *compiler_flags(), *flags, str(program), "-o", str(target), *libs], check=True
+    )
+    return target
+
+
+def scenarios(program: str) -> list[str]:
+    """Names of all scenarios of a program in tests/assertion_programs."""
+    return _SCENARIO.findall((PROGRAMS / f"{program}.c").read_text())
+
+
+def marks(program: str, scenario: str, model: str = "x86") -> set[tuple[int, str, str, str]]:
+    """(line, FAIL or WARN, kind, why) of what must be found in a scenario, as its lines say."""
+    expected, inside = set(), False
+    for number, line in enumerate((PROGRAMS / f"{program}.c").read_text().splitlines(), 1):
+        head = _SCENARIO.match(line)
+        inside = head[1] == scenario if head else inside
+        comment = line.rpartition("/*")[2] if inside else ""
+        for only, severity, kind, why in _MARK.findall(comment):
+            if only in ("", model):
+                expected.add((number, severity, kind, why))
+    return expected
+
+
+def found(checked: Checked) -> set[tuple[int | None, str, str, str]]:
+    """The same of a run."""
+    return {
+        (finding.locations[0].line, "FAIL" if finding.is_bug else "WARN", finding.pattern, finding.why)
+        for finding in checked.findings
+    }

@@ -1,8 +1,8 @@
 """A second, independent statement of the rules of assertions: byte by byte, slow, and written from the rules alone.
 
-Operations are tuples; their place is their position in the list. The answer: for each kind, reason and place of what must
-be found, the pairs (write, other) that may stand beside it. `EXACT` kinds must come with exactly these pairs, others with at
-least one of them.
+Operations are tuples; their place is their position in the list. The answer: for each kind, reason and place of what
+must be found, the pairs (write, other) that may stand beside it. `EXACT` kinds must come with exactly these pairs,
+others with at least one of them.
 
   ("write", a, n) ("write_nt", a, n) ("flush", a, n) ("fence",) ("ofence",) ("dfence",)
   ("tx_begin",) ("tx_add", a, n) ("tx_alloc", a, n) ("tx_end",) ("tx_abort",)

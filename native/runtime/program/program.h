@@ -14,6 +14,7 @@ struct session {
     struct channel *_Atomic channel; /* NULL: not initialised */
     uint32_t number;                 /* counts the sessions: numbers of sites hold for one */
     bool every_thread;
+    _Atomic bool quiet;
     bool attached; /* powercut check does the checking, and the reporting */
     uint32_t pid;
     pthread_mutex_t lock;
@@ -52,6 +53,6 @@ void objects_forget(void);
 void complain(enum kind_number kind, struct pc_site *site);
 
 /* helper.c: a process that checks, for a program that was not started by powercut check. */
-bool start_helper(struct channel *channel, int descriptor, bool quiet);
+bool start_helper(struct channel *channel, bool quiet);
 
 #endif

@@ -59,7 +59,7 @@ static struct channel *own_channel(const struct pc_options *options) {
             dprintf(2, "powercut: there is no model '%s': x86 is used [unknown-model]\n", channel->model);
             strcpy(channel->model, "x86");
         }
-        if (!start_helper(channel, descriptor, options->quiet))
+        if (!start_helper(channel, options->quiet))
             channel = NULL;
     }
     if (!channel)
