@@ -129,20 +129,17 @@ struct channel_finding *channel_add_finding(struct channel *channel, const struc
     return added;
 }
 
-void channel_wait(_Atomic uint32_t *word, uint32_t seen, unsigned milliseconds) {
+void bell_wait(struct bell *bell, uint32_t seen, unsigned milliseconds) {
     struct timespec most = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
-    syscall(SYS_futex, word, FUTEX_WAIT, seen, &most, NULL, 0);
+    atomic_fetch_add(&bell->sleepers, 1);
+    syscall(SYS_futex, &bell->rings, FUTEX_WAIT, seen, &most, NULL, 0);
+    atomic_fetch_sub(&bell->sleepers, 1);
 }
 
-void channel_wake(_Atomic uint32_t *word) {
-    atomic_fetch_add(word, 1);
-    syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
-void channel_wake_checker(struct channel *channel) {
-    atomic_fetch_add(&channel->wake, 1);
-    if (atomic_load(&channel->sleeping))
-        syscall(SYS_futex, &channel->wake, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+void bell_ring(struct bell *bell) {
+    atomic_fetch_add(&bell->rings, 1);
+    if (atomic_load(&bell->sleepers))
+        syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 bool process_is_gone(uint32_t pid) {

@@ -72,6 +72,11 @@ struct channel_ring {
     uint32_t pid, thread;   /* thread: the how-manieth of the program's */
 };
 
+/* What processes wait for each other with: one sleeps until another rings. */
+struct bell {
+    _Atomic uint32_t rings, sleepers;
+};
+
 struct channel {
     char magic[8];
     uint32_t version;
@@ -82,16 +87,15 @@ struct channel {
     _Atomic uint32_t threads;
     _Atomic uint32_t sites, strings, findings;
     _Atomic uint32_t lost_findings;
-    _Atomic uint32_t attached;          /* programs that called pc_init */
-    _Alignas(64) _Atomic uint32_t wake; /* the checker sleeps on it */
-    _Atomic uint32_t sleeping;
-    _Atomic uint32_t request;     /* numbers the questions of programs whether all is checked */
-    _Atomic uint32_t answers;     /* programs sleep on it */
-    _Atomic uint32_t closing;     /* the program is at its end and waits for the report */
-    _Atomic uint32_t done;        /* everything is checked; nothing comes any more */
-    _Atomic uint32_t checker;     /* its process, once there is one */
-    _Atomic uint64_t checked;     /* records */
-    _Atomic uint64_t checking_ns; /* CPU time of the workers */
+    _Atomic uint32_t attached;     /* programs that called pc_init */
+    _Alignas(64) struct bell wake; /* the checker sleeps until there is enough to do */
+    struct bell answers;           /* programs sleep until something is checked */
+    _Atomic uint32_t request;      /* numbers the questions of programs whether all is checked */
+    _Atomic uint32_t closing;      /* the program is at its end and waits for the report */
+    _Atomic uint32_t done;         /* everything is checked; nothing comes any more */
+    _Atomic uint32_t checker;      /* its process, once there is one */
+    _Atomic uint64_t checked;      /* records */
+    _Atomic uint64_t checking_ns;  /* CPU time of the workers */
     struct channel_site site[CHANNEL_SITES];
     struct channel_finding finding[CHANNEL_FINDINGS];
     struct channel_ring ring[CHANNEL_RINGS];
@@ -116,10 +120,13 @@ const char *channel_string(const struct channel *channel, uint32_t at);
 /* Note a finding that is not there yet; NULL if there is no room. */
 struct channel_finding *channel_add_finding(struct channel *channel, const struct channel_finding *finding);
 
-/* Sleeping and waking across processes. */
-void channel_wait(_Atomic uint32_t *word, uint32_t seen, unsigned milliseconds);
-void channel_wake(_Atomic uint32_t *word);
-void channel_wake_checker(struct channel *channel);
+/* Sleep until the bell rings, unless it has rung since it was looked at, or the time is over. */
+static inline uint32_t bell_look(struct bell *bell) {
+    return atomic_load(&bell->rings);
+}
+void bell_wait(struct bell *bell, uint32_t seen, unsigned milliseconds);
+void bell_ring(struct bell *bell);
+
 bool process_is_gone(uint32_t pid);
 
 #endif

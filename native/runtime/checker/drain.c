@@ -45,7 +45,7 @@ static const struct model *chosen_model(const struct channel *channel) {
 }
 
 struct engine *open_engine(const struct channel *channel, struct findings *findings) {
-    return engine_open(chosen_model(channel), findings, findings_new_thread(findings), MOST_PAGES);
+    return engine_open(chosen_model(channel), findings, findings_new_thread(findings));
 }
 
 static bool is_new(const struct drain *drain, uint64_t position, uint64_t word) {
@@ -62,7 +62,7 @@ static void give_room_back(struct drain *drain, unsigned number, struct record *
         trace_add(drain->trace, number, atomic_load(&ring->owner), records, before, next - before,
                   drain->channel->buffer);
     atomic_store_explicit(&ring->taken, next, memory_order_release);
-    channel_wake(&drain->channel->answers);
+    bell_ring(&drain->channel->answers);
 }
 
 static void end_of_ring(struct drain *drain, unsigned number, struct record *records) {
@@ -72,8 +72,8 @@ static void end_of_ring(struct drain *drain, unsigned number, struct record *rec
     atomic_store(&drain->channel->ring[number].state, RING_FREE);
 }
 
-/* Check what a ring holds; whether there was anything. */
-static bool drain_ring(struct drain *drain, unsigned number) {
+/* Check what a ring holds; how many records there were. */
+static uint64_t drain_ring(struct drain *drain, unsigned number) {
     struct channel *channel = drain->channel;
     struct seat *seat = &drain->seat[number];
     struct record *records = channel_records(channel, number);
@@ -100,23 +100,23 @@ static bool drain_ring(struct drain *drain, unsigned number) {
     if (atomic_load(&channel->ring[number].answered) != request) {
         findings_settle(drain->findings);
         atomic_store(&channel->ring[number].answered, request);
-        channel_wake(&channel->answers);
+        bell_ring(&channel->answers);
     }
     atomic_fetch_add_explicit(&channel->checked, seat->next - before, memory_order_relaxed);
-    return seat->next != before;
+    return seat->next - before;
 }
 
-static bool drain_all(struct drain *drain) {
-    bool any = false;
+static uint64_t drain_all(struct drain *drain) {
+    uint64_t checked = 0;
     uint32_t rings = atomic_load(&drain->channel->rings);
     for (uint32_t i = 0; i < rings && i < CHANNEL_RINGS; i++) {
         struct seat *seat = &drain->seat[i];
         if (atomic_load(&drain->channel->ring[i].state) == RING_FREE || atomic_exchange(&seat->in_hand, true))
             continue;
-        any |= drain_ring(drain, i);
+        checked += drain_ring(drain, i);
         atomic_store(&seat->in_hand, false);
     }
-    return any;
+    return checked;
 }
 
 static bool has_ended(struct drain *drain) {
@@ -126,25 +126,19 @@ static bool has_ended(struct drain *drain) {
     return atomic_load(&drain->over);
 }
 
-static void rest(struct drain *drain, unsigned milliseconds) {
-    struct channel *channel = drain->channel;
-    uint32_t seen = atomic_load(&channel->wake);
-    atomic_fetch_add(&channel->sleeping, 1);
-    channel_wait(&channel->wake, seen, milliseconds);
-    atomic_fetch_sub(&channel->sleeping, 1);
-}
-
+/* Little work is left to become more: a thread that fills a quarter of its buffer rings. */
 static void *work(void *with) {
     struct drain *drain = with;
+    struct bell *bell = &drain->channel->wake;
     for (unsigned idle = 0;;) {
+        uint32_t seen = bell_look(bell);
         bool over = has_ended(drain);
-        if (drain_all(drain)) {
-            idle = 0;
-            continue;
-        }
-        if (over)
+        uint64_t checked = drain_all(drain);
+        if (over && checked == 0)
             break;
-        rest(drain, idle++ < 8 ? NAP_MS : SLEEP_MS);
+        idle = checked ? 0 : idle + 1;
+        if (!over && checked < BATCH)
+            bell_wait(bell, seen, idle < 8 ? NAP_MS : SLEEP_MS);
     }
     struct timespec used;
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)

@@ -55,6 +55,8 @@ static struct cover cover_of(struct shadow *log, uint64_t low, uint64_t high) {
 
 static void see_write(struct engine *engine, struct transactions *transactions,
                       const struct operation *operation) {
+    if (shadow_covering(&transactions->log, operation->low, operation->high))
+        return;
     struct cover cover = cover_of(&transactions->log, operation->low, operation->high);
     uint64_t size = operation->high - operation->low;
     if (cover.bytes == size)

@@ -33,7 +33,7 @@ static void look_at_line(struct needless *found, const struct page *page, unsign
 
 /* The whole page is one fresh span: nothing to look for, and by far the most frequent case of large flushes.
  */
-static bool is_all_fresh(const struct page *page, unsigned low, unsigned high) {
+static bool is_all_fresh(struct page *page, unsigned low, unsigned high) {
     unsigned i = page_first(page, low);
     return i < page->count && !page->spans[i].flushed && page->spans[i].low < low + SHADOW_LINE &&
            page->spans[i].high + (unsigned)SHADOW_LINE > high;

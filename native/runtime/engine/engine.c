@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    ENOUGH_PAGES = 1 << 14,    /* 64 MB of data that is persistent already are kept in mind */
+    ENOUGH_LOG_PAGES = 1 << 6, /* few, so that they stay in the cache: a log is emptied at each end */
+    MOST_PAGES = 1 << 18,      /* a gigabyte of data that is not yet persistent */
+};
 enum { LARGEST = 1u << 30 }; /* no object of persistent memory is tracked that is larger than a gigabyte */
 
 #define SET_OF(code) (1u << (code))
@@ -25,8 +30,7 @@ static inline bool is_about_pools(unsigned code) {
     return about_pools >> code & 1;
 }
 
-struct engine *engine_open(const struct model *model, struct findings *findings, uint32_t thread,
-                           size_t most_pages) {
+struct engine *engine_open(const struct model *model, struct findings *findings, uint32_t thread) {
     struct engine *engine = calloc(1, sizeof *engine);
     if (!engine)
         return NULL;
@@ -34,8 +38,8 @@ struct engine *engine_open(const struct model *model, struct findings *findings,
     engine->findings = findings;
     engine->thread = thread;
     engine->clock = TIME_FENCE; /* so that no time is 0 */
-    shadow_open(&engine->memory, most_pages);
-    shadow_open(&engine->transactions.log, most_pages);
+    shadow_open(&engine->memory, ENOUGH_PAGES, MOST_PAGES);
+    shadow_open(&engine->transactions.log, ENOUGH_LOG_PAGES, MOST_PAGES);
     for (unsigned i = 0; checkers[i]; i++) {
         const struct checker *checker = checkers[i];
         engine->rooms[i] = calloc(1, checker->room + 1);
@@ -64,6 +68,11 @@ void engine_close(struct engine *engine) {
 }
 
 void engine_spans(struct engine *engine, uint64_t low, uint64_t high, each_span each, void *with) {
+    struct span *covering = shadow_covering(&engine->memory, low, high);
+    if (covering) {
+        each(with, covering, low - low % SHADOW_PAGE + covering->low);
+        return;
+    }
     struct walk walk = walk_over(&engine->memory, low, high);
     unsigned from, to;
     for (struct page *page; (page = walk_next(&walk, &from, &to));) {
@@ -164,6 +173,11 @@ static void show_to_checkers(struct engine *engine, const struct operation *oper
         engine->seen_by[operation->code][i].see(engine, engine->seen_by[operation->code][i].room, operation);
 }
 
+static void show_and_do(struct engine *engine, const struct operation *operation) {
+    show_to_checkers(engine, operation);
+    take_effect(engine, operation);
+}
+
 /* A write, without what is excluded of it: that leaves no trace in the shadow memory. */
 static void write_in_scope(struct engine *engine, struct operation operation) {
     uint64_t high = operation.high;
@@ -171,10 +185,8 @@ static void write_in_scope(struct engine *engine, struct operation operation) {
     while (operation.low < high) {
         const struct range *hole = next < engine->excluded.count ? &engine->excluded.at[next] : NULL;
         operation.high = hole && hole->low < high ? hole->low : high;
-        if (operation.low < operation.high) {
-            show_to_checkers(engine, &operation);
-            take_effect(engine, &operation);
-        }
+        if (operation.low < operation.high)
+            show_and_do(engine, &operation);
         operation.low = hole && hole->low < high ? hole->high : high;
         next++;
     }
@@ -205,52 +217,59 @@ static void change_ranges(struct engine *engine, const struct operation *operati
     }
 }
 
-/* Whether a range can be checked; if not, that is reported. */
-static bool is_sound(struct engine *engine, const struct operation *operation, uint64_t size) {
+/* Why a range cannot be checked: it has no size, or a wrong one, or lies elsewhere. */
+static __attribute__((noinline)) void refuse(struct engine *engine, const struct operation *operation,
+                                             uint64_t size) {
     struct finding_place place = {operation->site, 0, 0, operation->low, size};
-    enum kind_number kind;
-    if (size == 0)
-        kind = KIND_ZERO_SIZE;
-    else if ((size > LARGEST && !is_about_pools(operation->code)) || operation->high < operation->low)
-        kind = KIND_HUGE_SIZE;
-    else if (engine->pools.count && !is_about_pools(operation->code) &&
-             !ranges_hold(&engine->pools, operation->low, operation->high))
-        kind = KIND_OUTSIDE_POOL;
-    else
-        return true;
-    report(engine, kind, &place);
-    return false;
+    bool huge = size > LARGEST || operation->high < operation->low;
+    report(engine, size == 0 ? KIND_ZERO_SIZE : huge ? KIND_HUGE_SIZE : KIND_OUTSIDE_POOL, &place);
+    if (operation->code == PC_FIRST || operation->code == PC_IS_ORDERED_BEFORE)
+        engine->first.code = 0; /* an order without one of its sides is none */
 }
 
-static void take_range(struct engine *engine, struct operation operation, uint64_t size) {
-    if (!is_sound(engine, &operation, size)) {
-        if (operation.code == PC_FIRST || operation.code == PC_IS_ORDERED_BEFORE)
-            engine->first.code = 0; /* an order without one of its sides is none */
-    } else if (is_about_pools(operation.code)) {
-        change_ranges(engine, &operation);
-    } else if (engine->excluded.count && (operation.code == PC_WRITE || operation.code == PC_WRITE_NT)) {
-        write_in_scope(engine, operation);
-    } else {
-        show_to_checkers(engine, &operation);
-        take_effect(engine, &operation);
+static bool is_in_pool(struct engine *engine, const struct operation *operation) {
+    if (operation->low >= engine->pool.low && operation->high <= engine->pool.high)
+        return true;
+    if (engine->pools.count && !ranges_hold(&engine->pools, operation->low, operation->high))
+        return false;
+    if (engine->pools.count)
+        engine->pool = engine->pools.at[ranges_first(&engine->pools, operation->low)];
+    return true;
+}
+
+static void take_about_pools(struct engine *engine, const struct operation *operation, uint64_t size) {
+    if (size == 0 || operation->high < operation->low) {
+        refuse(engine, operation, size);
+        return;
     }
+    change_ranges(engine, operation);
+    engine->pool = (struct range){0};
+}
+
+static void take_range(struct engine *engine, const struct operation *operation, uint64_t size) {
+    if (size - 1 >= LARGEST || operation->high < operation->low || !is_in_pool(engine, operation))
+        refuse(engine, operation, size);
+    else if (engine->excluded.count && (operation->code == PC_WRITE || operation->code == PC_WRITE_NT))
+        write_in_scope(engine, *operation);
+    else
+        show_and_do(engine, operation);
 }
 
 void engine_take(struct engine *engine, unsigned code, uint32_t site, uint64_t address, uint64_t size) {
+    struct operation operation = {code, site, address, address + size};
     if (code == 0 || code >= PC_OPERATIONS) {
         report(engine, KIND_NOT_A_RECORD, &(struct finding_place){0});
-        return;
-    }
-    struct operation operation = {code, site, address, address + size};
-    if (engine->model->effect[code] == IS_FOREIGN)
-        report(engine, KIND_FOREIGN, &(struct finding_place){.at = site});
-    if (has_range(code)) {
-        take_range(engine, operation, size);
+    } else if (is_about_pools(code)) {
+        take_about_pools(engine, &operation, size);
+    } else if (has_range(code)) {
+        take_range(engine, &operation, size);
     } else if (code == PC_FORGET_RANGES) {
         ranges_clear(&engine->pools);
         ranges_clear(&engine->excluded);
+        engine->pool = (struct range){0};
     } else {
-        show_to_checkers(engine, &operation);
-        take_effect(engine, &operation);
+        if (engine->model->effect[code] == IS_FOREIGN)
+            report(engine, KIND_FOREIGN, &(struct finding_place){.at = site});
+        show_and_do(engine, &operation);
     }
 }

@@ -92,6 +92,7 @@ struct engine {
     uint64_t drained; /* everything written before is persistent: models that drain */
     struct shadow memory;
     struct ranges pools, excluded;
+    struct range pool; /* one of them, in which the last operation was */
     struct transactions transactions;
     struct operation first; /* the first range of an order */
     struct {
@@ -101,8 +102,7 @@ struct engine {
     void *rooms[CHECKERS_MOST];
 };
 
-struct engine *engine_open(const struct model *model, struct findings *findings, uint32_t thread,
-                           size_t most_pages);
+struct engine *engine_open(const struct model *model, struct findings *findings, uint32_t thread);
 void engine_close(struct engine *engine);
 
 /* One record. */

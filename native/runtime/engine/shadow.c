@@ -4,27 +4,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_SLOTS = 256, FIRST_SPANS = 4, DROPPED_AT_ONCE = 64 };
+enum { FIRST_SLOTS = 256, FEW = 3, PAGES_OF_SLAB = 60, DROPPED_AT_ONCE = 64 };
+
+/* Memory for pages, which are used again and again. */
+struct slab {
+    struct slab *next;
+    struct page page[PAGES_OF_SLAB];
+};
 
 static size_t slot_of(const struct shadow *shadow, uint64_t number) {
     return (size_t)(number * 0x9e3779b97f4a7c15u >> 20) & (shadow->slots - 1);
 }
 
-void shadow_open(struct shadow *shadow, size_t most_pages) {
-    *shadow = (struct shadow){.limit = most_pages};
+void shadow_open(struct shadow *shadow, size_t enough, size_t most) {
+    *shadow = (struct shadow){.enough = enough, .most = most};
 }
 
-static void free_page(struct page *page) {
-    free(page->spans);
-    free(page);
+static void let_go_of_spans(struct page *page) {
+    if (page->spans != page->few)
+        free(page->spans);
 }
 
 void shadow_close(struct shadow *shadow) {
     for (size_t i = 0; i < shadow->slots; i++)
         if (shadow->table[i])
-            free_page(shadow->table[i]);
+            let_go_of_spans(shadow->table[i]);
+    while (shadow->slabs) {
+        struct slab *slab = shadow->slabs;
+        shadow->slabs = slab->next;
+        free(slab);
+    }
     free(shadow->table);
-    *shadow = (struct shadow){.limit = shadow->limit};
+    *shadow = (struct shadow){.enough = shadow->enough, .most = shadow->most};
 }
 
 static struct page *refreshed(struct shadow *shadow, struct page *page) {
@@ -32,7 +43,7 @@ static struct page *refreshed(struct shadow *shadow, struct page *page) {
         page->age = shadow->age;
         page->count = 0;
     }
-    shadow->last = page;
+    shadow->recent[page->number % 16] = page;
     return page;
 }
 
@@ -69,10 +80,35 @@ static bool grow(struct shadow *shadow) {
     return true;
 }
 
+static void add_unused(struct shadow *shadow, struct page *page) {
+    page->spans = (struct span *)shadow->unused;
+    shadow->unused = page;
+}
+
+static struct page *take_unused(struct shadow *shadow) {
+    if (!shadow->unused) {
+        struct slab *slab = malloc(sizeof *slab);
+        if (!slab)
+            return NULL;
+        slab->next = shadow->slabs;
+        shadow->slabs = slab;
+        for (unsigned i = PAGES_OF_SLAB; i-- > 0;)
+            add_unused(shadow, &slab->page[i]);
+    }
+    struct page *page = shadow->unused;
+    shadow->unused = (struct page *)page->spans;
+    page->spans = page->few;
+    page->room = FEW;
+    page->count = 0;
+    page->recent = 0;
+    return page;
+}
+
 /* Take a page out of the table; those that were pushed on by it move up. */
 static void drop(struct shadow *shadow, size_t slot) {
     size_t mask = shadow->slots - 1;
-    free_page(shadow->table[slot]);
+    let_go_of_spans(shadow->table[slot]);
+    add_unused(shadow, shadow->table[slot]);
     shadow->table[slot] = NULL;
     shadow->count--;
     for (size_t i = (slot + 1) & mask; shadow->table[i]; i = (i + 1) & mask) {
@@ -83,10 +119,9 @@ static void drop(struct shadow *shadow, size_t slot) {
 }
 
 /* Drop some pages that nobody can miss; false if one round found none. */
-static bool make_room(struct shadow *shadow, bool (*dead)(const void *, const struct page *),
-                      const void *with) {
+static bool make_room(struct shadow *shadow, is_dead dead, const void *with) {
     unsigned dropped = 0;
-    shadow->last = NULL;
+    memset(shadow->recent, 0, sizeof shadow->recent);
     for (size_t looked = 0; looked < shadow->slots && dropped < DROPPED_AT_ONCE; looked++) {
         size_t slot = shadow->hand & (shadow->slots - 1);
         struct page *page = shadow->table[slot];
@@ -100,25 +135,28 @@ static bool make_room(struct shadow *shadow, bool (*dead)(const void *, const st
     return dropped > 0;
 }
 
-struct page *shadow_make(struct shadow *shadow, uint64_t number,
-                         bool (*dead)(const void *, const struct page *), const void *with) {
+struct page *shadow_make(struct shadow *shadow, uint64_t number, is_dead dead, const void *with) {
     struct page *page = shadow_find(shadow, number);
     if (page)
         return page;
-    if (shadow->count >= shadow->limit && !make_room(shadow, dead, with))
+    if (shadow->count >= shadow->enough && !make_room(shadow, dead, with)) {
+        if (shadow->count >= shadow->most)
+            return NULL;
+        shadow->enough = 2 * shadow->count; /* so that the search is not in vain each time */
+    }
+    if (2 * (shadow->count + 1) > shadow->slots && !grow(shadow))
         return NULL;
-    if (4 * (shadow->count + 1) > 3 * shadow->slots && !grow(shadow))
-        return NULL;
-    page = calloc(1, sizeof *page);
+    page = take_unused(shadow);
     if (!page)
         return NULL;
     page->number = number;
+    page->age = shadow->age;
     put(shadow, page);
     shadow->count++;
     return refreshed(shadow, page);
 }
 
-unsigned page_first(const struct page *page, unsigned offset) {
+unsigned page_search(const struct page *page, unsigned offset) {
     unsigned low = 0, high = page->count;
     while (low < high) {
         unsigned middle = (low + high) / 2;
@@ -134,12 +172,13 @@ unsigned page_first(const struct page *page, unsigned offset) {
 static bool shift(struct page *page, unsigned before, int by) {
     unsigned count = (unsigned)(page->count + by);
     if (count > page->room) {
-        unsigned room = page->room ? 2u * page->room : FIRST_SPANS;
-        if (room < count)
-            room = count;
-        struct span *more = realloc(page->spans, room * sizeof *more);
+        unsigned room = 2 * count;
+        struct span *own = page->spans == page->few ? NULL : page->spans;
+        struct span *more = realloc(own, room * sizeof *more);
         if (!more)
             return false;
+        if (!own)
+            memcpy(more, page->few, sizeof page->few);
         page->spans = more;
         page->room = (uint16_t)room;
     }

@@ -21,35 +21,54 @@ struct page {
     uint64_t number;
     uint32_t age; /* that of the shadow when it was last emptied */
     uint16_t count, room;
-    struct span *spans;
-};
-struct shadow {
-    struct page **table; /* open addressing, a power of 2 */
-    size_t slots, count, limit;
-    uint32_t age;
-    size_t hand; /* where the search for pages to drop goes on */
-    struct page *last;
+    uint16_t recent;    /* a span that was found last, or any number */
+    struct span *spans; /* those here, until they are too few */
+    struct span few[3];
 };
 
-void shadow_open(struct shadow *shadow, size_t most_pages);
+/* Pages of one thread. Up to `enough` are kept whatever is in them; beyond that those that nobody can miss
+ * are dropped, and beyond `most` no new one is made. */
+struct shadow {
+    struct page **table; /* open addressing, a power of 2 */
+    size_t slots, count, enough, most;
+    uint32_t age;
+    size_t hand; /* where the search for pages to drop goes on */
+    struct page *recent[16];
+    struct page *unused; /* linked by their spans */
+    struct slab *slabs;
+};
+
+void shadow_open(struct shadow *shadow, size_t enough, size_t most);
 void shadow_close(struct shadow *shadow);
 
 struct page *shadow_search(struct shadow *shadow, uint64_t number);
 
-/* The page of a number; NULL: nothing there. Most often it is the one that was asked for last. */
+/* The page of a number; NULL: nothing there. Most often it is one that was asked for just before. */
 static inline struct page *shadow_find(struct shadow *shadow, uint64_t number) {
-    struct page *last = shadow->last;
-    bool same = last && last->number == number && last->age == shadow->age;
-    return __builtin_expect(same, 1) ? last : shadow_search(shadow, number);
+    struct page *recent = shadow->recent[number % 16];
+    bool same = recent && recent->number == number && recent->age == shadow->age;
+    return __builtin_expect(same, 1) ? recent : shadow_search(shadow, number);
 }
 
-/* The page, made if need be. `dead` says which pages may be dropped when there are too many; NULL: no room.
- */
-struct page *shadow_make(struct shadow *shadow, uint64_t number,
-                         bool (*dead)(const void *, const struct page *), const void *with);
+/* Whether a page may be dropped. */
+typedef bool (*is_dead)(const void *with, const struct page *page);
+
+/* The page, made if need be; NULL: no room. */
+struct page *shadow_make(struct shadow *shadow, uint64_t number, is_dead dead, const void *with);
+
+unsigned page_search(const struct page *page, unsigned offset);
 
 /* The first span of a page that ends behind an offset; `count` if there is none. */
-unsigned page_first(const struct page *page, unsigned offset);
+static inline unsigned page_first(struct page *page, unsigned offset) {
+    unsigned i = page->recent;
+    if (i < page->count && page->spans[i].low <= offset && page->spans[i].high > offset)
+        return i;
+    if (page->count == 0 || page->spans[page->count - 1].high <= offset)
+        return page->count; /* memory is often written from its start to its end */
+    i = page_search(page, offset);
+    page->recent = (uint16_t)i;
+    return i;
+}
 
 /* Make [low, high) of a page one span, in the place of whatever is there; NULL: no memory. */
 struct span *page_set(struct page *page, unsigned low, unsigned high);
@@ -84,6 +103,17 @@ static inline struct page *walk_next(struct walk *walk, unsigned *low, unsigned 
         *high = page->number == walk->last ? (walk->high - 1) % SHADOW_PAGE + 1 : SHADOW_PAGE;
     }
     return page;
+}
+
+/* The span that covers all of a range; NULL if it takes several, or none does. */
+static inline struct span *shadow_covering(struct shadow *shadow, uint64_t low, uint64_t high) {
+    struct page *page = shadow_find(shadow, low / SHADOW_PAGE);
+    if (!page || (low ^ (high - 1)) >= SHADOW_PAGE)
+        return NULL;
+    unsigned from = low % SHADOW_PAGE, i = page_first(page, from);
+    if (i == page->count || page->spans[i].low > from || page->spans[i].high - from < high - low)
+        return NULL;
+    return &page->spans[i];
 }
 
 /* Forget everything, at once. */

@@ -47,11 +47,11 @@ static void be_helper(struct channel *channel, int ended, bool quiet) {
     ignore_requests_to_end();
     ended = let_go(ended);
     atomic_store(&channel->checker, (uint32_t)getpid());
-    channel_wake(&channel->answers);
+    bell_ring(&channel->answers);
     if (drain(channel, ended, NULL) == 0 && !quiet)
         findings_print(channel, 2);
     atomic_store(&channel->done, 1);
-    channel_wake(&channel->answers);
+    bell_ring(&channel->answers);
     _exit(0);
 }
 
@@ -79,7 +79,7 @@ static void *be_helping_thread(void *with) {
     if (!atomic_load(&session.quiet))
         findings_print(channel, 2);
     atomic_store(&channel->done, 1);
-    channel_wake(&channel->answers);
+    bell_ring(&channel->answers);
     return NULL;
 }
 
@@ -110,7 +110,7 @@ bool start_helper(struct channel *channel, bool quiet) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(ended);
     for (uint32_t answers = 0; started && !atomic_load(&channel->checker);
-         answers = atomic_load(&channel->answers))
-        channel_wait(&channel->answers, answers, PATIENCE_MS);
+         answers = bell_look(&channel->answers))
+        bell_wait(&channel->answers, answers, PATIENCE_MS);
     return started;
 }

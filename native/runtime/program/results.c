@@ -19,11 +19,11 @@ static bool is_answered(struct channel *channel, uint32_t request) {
 static void wait_until_checked(struct channel *channel) {
     uint32_t request = atomic_fetch_add(&channel->request, 1) + 1;
     for (;;) {
-        uint32_t answers = atomic_load(&channel->answers);
+        uint32_t answers = bell_look(&channel->answers);
         if (is_answered(channel, request) || atomic_load(&channel->done))
             return;
-        channel_wake_checker(channel);
-        channel_wait(&channel->answers, answers, PATIENCE_MS);
+        bell_ring(&channel->wake);
+        bell_wait(&channel->answers, answers, PATIENCE_MS);
         uint32_t checker = atomic_load(&channel->checker);
         if (checker && process_is_gone(checker))
             return;

@@ -101,12 +101,12 @@ static void end_session(uint32_t site) {
     if ((uint32_t)getpid() != session.pid || session.attached)
         return; /* a child leaves the end to its parent; powercut check sees it by itself */
     atomic_store(&channel->closing, 1);
-    channel_wake_checker(channel);
+    bell_ring(&channel->wake);
     for (;;) {
-        uint32_t answers = atomic_load(&channel->answers);
+        uint32_t answers = bell_look(&channel->answers);
         if (atomic_load(&channel->done) || process_is_gone(atomic_load(&channel->checker)))
             break;
-        channel_wait(&channel->answers, answers, PATIENCE_MS);
+        bell_wait(&channel->answers, answers, PATIENCE_MS);
     }
 }
 

@@ -35,14 +35,14 @@ static bool make_room(struct channel *channel) {
         if (self.next < most) {
             self.limit = mark < most ? mark : most;
             if (self.next % quarter == 0)
-                channel_wake_checker(channel);
+                bell_ring(&channel->wake);
             return true;
         }
-        uint32_t answers = atomic_load(&channel->answers);
-        channel_wake_checker(channel);
+        uint32_t answers = bell_look(&channel->answers);
+        bell_ring(&channel->wake);
         if (atomic_load_explicit(&ring->taken, memory_order_acquire) != taken)
             continue;
-        channel_wait(&channel->answers, answers, PATIENCE_MS);
+        bell_wait(&channel->answers, answers, PATIENCE_MS);
         uint32_t checker = atomic_load(&channel->checker);
         if (atomic_load(&channel->done) || (checker && process_is_gone(checker)))
             return false;
@@ -92,7 +92,7 @@ static bool take_ring(struct channel *channel) {
                 ;
             return true;
         }
-        channel_wait(&channel->answers, atomic_load(&channel->answers), 5);
+        bell_wait(&channel->answers, bell_look(&channel->answers), 5);
     }
     return false;
 }
@@ -120,7 +120,7 @@ void leave_ring(uint32_t site) {
         put_record(PC_THREAD_END, 0, 0, site);
     struct channel *channel = atomic_load(&session.channel);
     if (channel)
-        channel_wake_checker(channel);
+        bell_ring(&channel->wake);
     self = (struct self){0};
 }
 
@@ -201,7 +201,7 @@ void pc_control_(enum pc_operation operation, struct pc_site *site) {
         self.phase = self.started && was_started ? self.phase : 0;
         put_record(operation, 0, 0, number_of(site));
         if (operation == PC_SEND_TRACE && atomic_load(&session.channel))
-            channel_wake_checker(atomic_load(&session.channel));
+            bell_ring(&atomic_load(&session.channel)->wake);
     }
     errno = reason;
 }
