@@ -10,6 +10,7 @@ enum {
     ENOUGH_LOG_PAGES = 1 << 6, /* few, so that they stay in the cache: a log is emptied at each end */
     MOST_PAGES = 1 << 18,      /* a gigabyte of data that is not yet persistent */
 };
+enum { CROWDED = 20, OLD = 64, VERY_OLD = 1 << 12 }; /* spans of a page; fences ago */
 enum { LARGEST = 1u << 30 }; /* no object of persistent memory is tracked that is larger than a gigabyte */
 
 #define SET_OF(code) (1u << (code))
@@ -92,6 +93,21 @@ static bool is_settled(const void *with, const struct page *page) {
     return true;
 }
 
+/* What has long been persistent is kept in less detail: what was written and flushed together is one, and in
+ * the end it is like memory that was never written. */
+static enum tidy judge_span(const void *with, const struct span *before, const struct span *span) {
+    const struct engine *engine = with;
+    uint64_t now = epoch_of(engine->clock), written = epoch_of(span->written),
+             flushed = epoch_of(span->flushed);
+    uint64_t last = flushed > written ? flushed : written;
+    if (now - last < OLD || engine->model->durability(engine, span) != IS_PERSISTENT)
+        return TIDY_KEEP;
+    if (now - last > VERY_OLD)
+        return TIDY_DROP;
+    bool together = before && epoch_of(before->written) == written && epoch_of(before->flushed) == flushed;
+    return together ? TIDY_JOIN : TIDY_KEEP;
+}
+
 static void write_range(struct engine *engine, const struct operation *operation, bool through) {
     if ((engine->clock & (TIME_FENCE - 1)) < TIME_FENCE - 1)
         engine->clock++;
@@ -102,6 +118,8 @@ static void write_range(struct engine *engine, const struct operation *operation
         struct page *page = shadow_make(&engine->memory, start / SHADOW_PAGE, is_settled, engine);
         if (page && page->count == 0)
             note_page(engine, page->number);
+        else if (page && page->count >= CROWDED && page->count + 2 > page->room)
+            page_tidy(page, judge_span, engine);
         struct span *span = page ? page_set(page, (unsigned)(low - start), to) : NULL;
         if (!span) {
             struct finding_place place = {operation->site, 0, 0, low, operation->high - low};

@@ -37,7 +37,8 @@ struct kind {
       "%a writes in a transaction to what was added to its log only in part, by %o.",                        \
       "Add all of it to the log before the write.")                                                          \
     K(CLEAN_WRITEBACK, "unnecessary-writeback", "not-written", PC_WARN,                                      \
-      "%a flushes a cache line in which nothing was written.", "Flush only what was written.")               \
+      "%a flushes a cache line in which nothing was written, or not for long.",                              \
+      "Flush only what was written.")                                                                        \
     K(SECOND_WRITEBACK, "unnecessary-writeback", "flushed-before", PC_WARN,                                  \
       "%a flushes a cache line in which nothing was written since %o flushed it.", "Flush it once.")         \
     K(FREE_WRITEBACK, "unnecessary-writeback", "cache-survives", PC_WARN,                                    \

@@ -12,8 +12,10 @@ struct slab {
     struct page page[PAGES_OF_SLAB];
 };
 
+/* The upper bits of a multiple of the golden ratio: neighbours come to lie far from each other, and evenly.
+ */
 static size_t slot_of(const struct shadow *shadow, uint64_t number) {
-    return (size_t)(number * 0x9e3779b97f4a7c15u >> 20) & (shadow->slots - 1);
+    return (size_t)(number * 0x9e3779b97f4a7c15u >> shadow->shift);
 }
 
 void shadow_open(struct shadow *shadow, size_t enough, size_t most) {
@@ -73,6 +75,7 @@ static bool grow(struct shadow *shadow) {
         return false;
     shadow->table = table;
     shadow->slots = more;
+    shadow->shift = 64 - (unsigned)__builtin_ctzll(more);
     for (size_t i = 0; i < slots; i++)
         if (old[i])
             put(shadow, old[i]);
@@ -105,10 +108,10 @@ static struct page *take_unused(struct shadow *shadow) {
 }
 
 /* Take a page out of the table; those that were pushed on by it move up. */
-static void drop(struct shadow *shadow, size_t slot) {
-    size_t mask = shadow->slots - 1;
-    let_go_of_spans(shadow->table[slot]);
-    add_unused(shadow, shadow->table[slot]);
+static void drop(struct shadow *shadow, struct page *gone) {
+    size_t mask = shadow->slots - 1, slot = slot_of(shadow, gone->number);
+    while (shadow->table[slot] != gone)
+        slot = (slot + 1) & mask;
     shadow->table[slot] = NULL;
     shadow->count--;
     for (size_t i = (slot + 1) & mask; shadow->table[i]; i = (i + 1) & mask) {
@@ -116,20 +119,33 @@ static void drop(struct shadow *shadow, size_t slot) {
         shadow->table[i] = NULL;
         put(shadow, page);
     }
+    let_go_of_spans(gone);
+    add_unused(shadow, gone);
 }
 
-/* Drop some pages that nobody can miss; false if one round found none. */
+static void queue(struct shadow *shadow, struct page *page) {
+    page->younger = NULL;
+    if (shadow->youngest)
+        shadow->youngest->younger = page;
+    else
+        shadow->oldest = page;
+    shadow->youngest = page;
+}
+
+/* Drop some pages that nobody can miss, the oldest first; false if there are none. */
 static bool make_room(struct shadow *shadow, is_dead dead, const void *with) {
     unsigned dropped = 0;
     memset(shadow->recent, 0, sizeof shadow->recent);
-    for (size_t looked = 0; looked < shadow->slots && dropped < DROPPED_AT_ONCE; looked++) {
-        size_t slot = shadow->hand & (shadow->slots - 1);
-        struct page *page = shadow->table[slot];
-        if (page && (page->age != shadow->age || page->count == 0 || dead(with, page))) {
-            drop(shadow, slot); /* another page may be in this slot now: look again */
+    for (size_t looked = shadow->count; looked > 0 && dropped < DROPPED_AT_ONCE; looked--) {
+        struct page *page = shadow->oldest;
+        shadow->oldest = page->younger;
+        if (!shadow->oldest)
+            shadow->youngest = NULL;
+        if (page->age != shadow->age || page->count == 0 || dead(with, page)) {
+            drop(shadow, page);
             dropped++;
         } else {
-            shadow->hand++;
+            queue(shadow, page);
         }
     }
     return dropped > 0;
@@ -152,6 +168,7 @@ struct page *shadow_make(struct shadow *shadow, uint64_t number, is_dead dead, c
     page->number = number;
     page->age = shadow->age;
     put(shadow, page);
+    queue(shadow, page);
     shadow->count++;
     return refreshed(shadow, page);
 }
@@ -168,26 +185,52 @@ unsigned page_search(const struct page *page, unsigned offset) {
     return low;
 }
 
+static bool grow_page(struct page *page, unsigned room) {
+    struct span *own = page->spans == page->few ? NULL : page->spans;
+    struct span *more = realloc(own, room * sizeof *more);
+    if (!more)
+        return false;
+    if (!own)
+        memcpy(more, page->few, sizeof page->few);
+    page->spans = more;
+    page->room = (uint16_t)room;
+    return true;
+}
+
 /* Open (or, with a negative number, close) a gap before a span. */
 static bool shift(struct page *page, unsigned before, int by) {
     unsigned count = (unsigned)(page->count + by);
-    if (count > page->room) {
-        unsigned room = 2 * count;
-        struct span *own = page->spans == page->few ? NULL : page->spans;
-        struct span *more = realloc(own, room * sizeof *more);
-        if (!more)
-            return false;
-        if (!own)
-            memcpy(more, page->few, sizeof page->few);
-        page->spans = more;
-        page->room = (uint16_t)room;
-    }
+    if (count > page->room && !grow_page(page, 2 * count))
+        return false;
     unsigned from = by < 0 ? before - (unsigned)-by : before;
     if (page->count > before)
         memmove(page->spans + from + (by > 0 ? by : 0), page->spans + before,
                 (page->count - before) * sizeof *page->spans);
     page->count = (uint16_t)count;
     return true;
+}
+
+void page_tidy(struct page *page, enum tidy (*judge)(const void *, const struct span *, const struct span *),
+               const void *with) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < page->count; i++) {
+        const struct span *before =
+            kept && page->spans[kept - 1].high == page->spans[i].low ? &page->spans[kept - 1] : NULL;
+        switch (judge(with, before, &page->spans[i])) {
+        case TIDY_KEEP:
+            page->spans[kept++] = page->spans[i];
+            break;
+        case TIDY_JOIN:
+            page->spans[kept - 1].high = page->spans[i].high;
+            break;
+        case TIDY_DROP:
+            break;
+        }
+    }
+    page->count = (uint16_t)kept;
+    if (4 * kept > 3u * page->room)
+        grow_page(page,
+                  2u * page->room); /* so that it is not tidied for every new span; without memory it is */
 }
 
 bool page_split(struct page *page, unsigned offset) {

@@ -21,8 +21,9 @@ struct page {
     uint64_t number;
     uint32_t age; /* that of the shadow when it was last emptied */
     uint16_t count, room;
-    uint16_t recent;    /* a span that was found last, or any number */
-    struct span *spans; /* those here, until they are too few */
+    uint16_t recent;      /* a span that was found last, or any number */
+    struct page *younger; /* the next to be dropped */
+    struct span *spans;   /* those here, until they are too few */
     struct span few[3];
 };
 
@@ -31,8 +32,9 @@ struct page {
 struct shadow {
     struct page **table; /* open addressing, a power of 2 */
     size_t slots, count, enough, most;
+    unsigned shift; /* 64 less the bits of a slot's number */
     uint32_t age;
-    size_t hand; /* where the search for pages to drop goes on */
+    struct page *oldest, *youngest;
     struct page *recent[16];
     struct page *unused; /* linked by their spans */
     struct slab *slabs;
@@ -73,6 +75,12 @@ static inline unsigned page_first(struct page *page, unsigned offset) {
 /* Make [low, high) of a page one span, in the place of whatever is there; NULL: no memory. */
 struct span *page_set(struct page *page, unsigned low, unsigned high);
 bool page_clear(struct page *page, unsigned low, unsigned high);
+
+/* Make a crowded page smaller: for each span, and the one that ends where it begins (NULL: none), say what
+ * becomes of it. */
+enum tidy { TIDY_KEEP, TIDY_JOIN, TIDY_DROP };
+void page_tidy(struct page *page, enum tidy (*judge)(const void *, const struct span *, const struct span *),
+               const void *with);
 bool page_split(struct page *page, unsigned offset); /* no span lies across it afterwards */
 
 /* Walk over the pages of a range that exist: by address, or, of a range larger than all that is kept, by the
