@@ -22,6 +22,7 @@ from pathlib import Path
 from kit import Broken, Row
 
 BENCHMARKS = ("rate_command", "rate_callable", "tracing", "memory_tracing", "large_trace", "lint", "failure_points")
+BENCHMARKS += ("assertions",)
 HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")
 
 

@@ -200,8 +200,6 @@ void pc_control_(enum pc_operation operation, struct pc_site *site) {
             self.started = session.every_thread;
         self.phase = self.started && was_started ? self.phase : 0;
         put_record(operation, 0, 0, number_of(site));
-        if (operation == PC_SEND_TRACE && atomic_load(&session.channel))
-            bell_ring(&atomic_load(&session.channel)->wake);
     }
     errno = reason;
 }
