@@ -122,8 +122,11 @@ int main(int count, char **words) {
         execlp("true", "true", (char *)NULL);
     if (strcmp(how, "hang") == 0)
         pause();
-    if (strcmp(how, "forever") == 0)
+    if (strcmp(how, "forever") == 0) {
+        puts("ready");
+        fflush(stdout);
         for (;;)
             work(memory + 4096, 1000);
+    }
     return 0;
 }

@@ -91,3 +91,44 @@ def test_engine_finds_what_the_rules_say_with_small_examples(tmp_path: Path, mod
     """The same, for an example that can be read when it fails."""
     engine = found_by_engine(write_trace(tmp_path / "trace", [operations]), model)
     compare(engine["t0"], Twin(model).run(operations))
+
+
+FIELDS = [(BASE + 8 * number, 8) for number in range(200)]
+
+
+def long_thread(seed: int) -> list[tuple]:
+    """Hundreds of fences over hundreds of small fields: pages become crowded, and old detail is given up."""
+    chance = random.Random(seed)
+    names = ["write"] * 8 + ["flush"] * 6 + ["fence"] * 4 + ["is_persistent", "order", "tx_begin", "tx_add", "tx_end"]
+    return [operation(chance.choice(names), *chance.choices([*FIELDS, (BASE, 256)], k=2)) for _ in range(3000)]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_old_state_is_kept_well_enough(tmp_path: Path, model: str) -> None:
+    """Everything is still found; only the places beside it may be those of a neighbour."""
+    operations = long_thread(1)
+    engine = found_by_engine(write_trace(tmp_path / "trace", [operations]), model)["t0"]
+    expected = Twin(model).run(operations)
+    assert set(engine) == set(expected)
+    assert {key: pairs for key, pairs in engine.items() if key[0] in EXACT} == {
+        key: pairs for key, pairs in expected.items() if key[0] in EXACT
+    }
+
+
+def test_persistent_data_is_forgotten_and_other_data_is_not(tmp_path: Path) -> None:
+    """Far more pages than are kept: no false alarm, and what was never flushed is found at the end."""
+    first, pages = 1 << 30, 20_000
+    operations: list[tuple] = [("write", first - 8192, 8)]
+    for page in range(pages):
+        operations += [("write", first + page * 4096, 64), ("flush", first + page * 4096, 64), ("fence",)]
+    operations += [("is_persistent", first + page * 4096, 64) for page in (0, 1, pages - 1)]
+    operations += [("is_persistent", first - 8192, 8), ("write", first, 8), ("is_persistent", first, 8)]
+    engine = found_by_engine(write_trace(tmp_path / "trace", [operations]), "x86")["t0"]
+    end = len(operations)
+    assert set(engine) == {("not-persistent", "not-flushed", end - 3), ("not-persistent", "not-flushed", end - 1)}
+
+
+def test_too_much_that_is_not_persistent_is_told(tmp_path: Path) -> None:
+    operations = [("write", 1 << 30, 1 << 30), ("write", 1 << 40, 1 << 20), ("is_persistent", 1 << 30, 8)]
+    engine = found_by_engine(write_trace(tmp_path / "trace", [operations]), "x86")["t0"]
+    assert set(engine) == {("out-of-bounds", "state", 1), ("not-persistent", "not-flushed", 2)}

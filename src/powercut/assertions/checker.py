@@ -20,6 +20,7 @@ from powercut.record.recorder import find_program
 HUNG, INTERRUPTED = "hung", "interrupted"
 MODELS = ("x86", "eadr", "hops", "armv8")
 MOST_WORKERS, MOST_BUFFER = 64, 1 << 24
+_MAGIC = b"PCUTTRC1"  # of a saved trace: native/runtime/checker/trace_file.h
 _PATIENCE = 5.0  # seconds that a program has to end when it is asked to
 
 
@@ -69,6 +70,20 @@ def recheck(trace: Path, model: str | None) -> Outcome:
     if outcome.trouble:
         raise UsageError("bad-check-trace", f"cannot check {trace}: {outcome.trouble}.")
     return outcome
+
+
+def is_check_trace(path: Path) -> bool:
+    """Whether a file is what `powercut check --save` writes."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def model_of_memory(name: str | None) -> str | None:
+    """The model that stands for a memory of `--memory`; None: the default."""
+    return {"px86": "x86", "auto": None}.get(name, name) if name else None
 
 
 def _arguments(options: CheckOptions) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,23 +57,31 @@ def command(
     powercut check --save store.pct -- ./store fill
     powercut check --recheck store.pct --model hops
     """
-    import time
-
-    from powercut.assertions.check import check, check_trace
+    from powercut.assertions.check import check
     from powercut.assertions.checker import CheckOptions
 
-    settings, cwd = settings_from({"output": output, "baseline": baseline})
-    began = time.monotonic()
     if bool(workload) == bool(recheck):
         raise UsageError("check-what", "give a program after --, or a saved trace with --recheck.")
+    settings, cwd = settings_from({"output": output, "baseline": baseline})
     if recheck:
-        checked = check_trace(recheck, model)
-    else:
-        trace = _new_file(save) if save else None
-        checked = check(list(workload), cwd, CheckOptions(model, workers, buffer, timeout, trace))
+        return check_again(recheck, model, cwd / settings.baseline, json_file, write_baseline=write_baseline)
+    began = time.monotonic()
+    trace = _new_file(save) if save else None
+    checked = check(list(workload), cwd, CheckOptions(model, workers, buffer, timeout, trace))
     run = _run_of(checked, time.monotonic() - began)
     _mark_known(run, cwd / settings.baseline, write_baseline)
-    return _report(run, checked, Path(settings.output) if not recheck else None, json_file)
+    return _report(run, checked, Path(settings.output), json_file)
+
+
+def check_again(trace: str, model: str | None, baseline: Path, json_file: str | None, *, write_baseline: bool) -> int:
+    """Check what was saved, under any model; nothing is run, and nothing saved."""
+    from powercut.assertions.check import check_trace
+
+    began = time.monotonic()
+    checked = check_trace(trace, model)
+    run = _run_of(checked, time.monotonic() - began)
+    _mark_known(run, baseline, write_baseline)
+    return _report(run, checked, None, json_file)
 
 
 def _new_file(name: str) -> Path:

@@ -19,9 +19,17 @@ from powercut.commands.options import baseline_options, common_options, explore_
 def command(trace_file: str, json_file: str | None, write_baseline: bool, **options: Any) -> int:
     """Judge the crash states of a recorded trace.
 
+    What powercut check --save has written is checked again, under the model that --memory names.
+
     \b
     powercut explore run.trace --check ./verify.sh --fs xfs,btrfs
+    powercut explore store.pct --memory hops
     """
+    from powercut.assertions.checker import is_check_trace
+
+    if is_check_trace(Path(trace_file)):
+        return _check_again(trace_file, json_file, write_baseline, options)
+
     from powercut.commands.outcome import report_run
     from powercut.report.terminal import Terminal
     from powercut.run.session import Session
@@ -36,6 +44,16 @@ def command(trace_file: str, json_file: str | None, write_baseline: bool, **opti
         _keep_trace(trace_file, folder)
         run, folder = session.explore(trace, folder)
     return report_run(run, folder, json_file)
+
+
+def _check_again(trace_file: str, json_file: str | None, write_baseline: bool, options: dict[str, Any]) -> int:
+    """There are no crash states in such a trace, but what it asserts can be asked of every memory."""
+    from powercut.assertions.checker import model_of_memory
+    from powercut.commands.check import check_again
+
+    model = model_of_memory(options.pop("memory"))
+    settings, cwd = settings_from(options)
+    return check_again(trace_file, model, cwd / settings.baseline, json_file, write_baseline=write_baseline)
 
 
 def _keep_trace(trace_file: str, folder: Path) -> None:

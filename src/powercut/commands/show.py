@@ -55,10 +55,15 @@ def _show_run(name: str | None, output: Path) -> None:
 
 def _show_finding(name: str, output: Path, diff: bool) -> None:
     from powercut.report.difference import image_difference
+    from powercut.report.lint import explain_misuse
     from powercut.report.text import explain
     from powercut.run.replay import rebuild
-    from powercut.run.store import find_finding
+    from powercut.run.store import find_finding, find_misuse
 
+    misuse = find_misuse(output, name)
+    if misuse is not None:
+        click.echo(explain_misuse(misuse))
+        return
     folder, _, finding = find_finding(output, name)
     click.echo(explain(finding))
     if diff:

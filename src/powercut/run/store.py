@@ -224,3 +224,17 @@ def find_finding(output: Path, name: str) -> tuple[Path, SavedRun, Finding]:
             return folder, run, matching[0]
     where = f"run {run_name}" if run_name else f"the saved runs of {output}"
     raise UsageError("no-finding", f"there is no finding {wanted!r} in {where}.", "powercut show lists them.")
+
+
+def find_misuse(output: Path, name: str) -> Misuse | None:
+    """A misuse, or what an assertion found, by its id, in the newest run that has it; None if there is none."""
+    run_name, _, wanted = name.rpartition("/")
+    for folder in [find_run(output, run_name)] if run_name else saved_runs(output):
+        try:
+            misuses = load_run(folder).misuses
+        except UsageError:
+            continue  # of another powercut
+        for misuse in misuses:
+            if wanted and misuse.id.startswith(wanted):
+                return misuse
+    return None
