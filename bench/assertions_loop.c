@@ -1,5 +1,6 @@
-/* Transactions on a working set, tracked by hand: OBJECTS SIZE TRANSACTIONS TRACE, where a trace is sent after so many
- * transactions. Prints the CPU time of this thread for a record, in nanoseconds, and how many records there were. */
+/* Transactions on a working set, tracked by hand: OBJECTS SIZE TRANSACTIONS TRACE, where a trace is sent
+ * after so many transactions. Prints the CPU time of this thread for a record, in nanoseconds, and how many
+ * records there were. */
 #define _GNU_SOURCE
 #include <powercut.h>
 
@@ -18,7 +19,8 @@ static double cpu_seconds(void) {
 int main(int count, char **words) {
     if (count != 5)
         return 2;
-    long objects = atol(words[1]), size = atol(words[2]), transactions = atol(words[3]), trace = atol(words[4]);
+    long objects = atol(words[1]), size = atol(words[2]), transactions = atol(words[3]),
+         trace = atol(words[4]);
     char *memory = aligned_alloc(4096, (size_t)(objects * size + 4095) / 4096 * 4096);
     if (!memory || pc_init() != 0)
         return 1;

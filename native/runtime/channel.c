@@ -3,7 +3,6 @@
 #include "channel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <string.h>
@@ -26,9 +25,8 @@ struct record *channel_records(struct channel *channel, unsigned ring) {
     return (struct record *)((char *)channel + head_size()) + (size_t)ring * channel->buffer;
 }
 
-int channel_create(const char *path, uint32_t buffer) {
-    int file = path ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
-                    : memfd_create("powercut", MFD_CLOEXEC);
+int channel_create(uint32_t buffer) {
+    int file = memfd_create("powercut", MFD_CLOEXEC);
     if (file < 0)
         return -1;
     struct channel *channel = MAP_FAILED;

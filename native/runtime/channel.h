@@ -69,7 +69,6 @@ struct channel_ring {
     _Atomic uint32_t answered;           /* the last request up to which everything is checked */
     _Alignas(64) _Atomic uint32_t state;
     _Atomic uint32_t owner; /* counts the threads that had it */
-    uint32_t pid, thread;   /* thread: the how-manieth of the program's */
 };
 
 /* What processes wait for each other with: one sleeps until another rings. */
@@ -102,8 +101,8 @@ struct channel {
     char string[CHANNEL_STRINGS];
 };
 
-/* Memory for a channel, in a file or (path NULL) nameless; -1 and errno, or its descriptor. */
-int channel_create(const char *path, uint32_t buffer);
+/* Memory for a channel, without a name; -1 and errno, or its descriptor. */
+int channel_create(uint32_t buffer);
 
 /* Map the channel of a descriptor; NULL and errno (EPROTO: it is none). */
 struct channel *channel_map(int descriptor);

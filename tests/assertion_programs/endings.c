@@ -51,6 +51,28 @@ static void in_threads(int count, int rounds) {
     }
 }
 
+/* What one thread says of the program's memory holds for others, too. */
+static void *in_shared_ranges(void *unused) {
+    int local;
+    pc_start();
+    pc_write(memory, 8); /* excluded */
+    pc_is_persistent(memory, 8);
+    pc_write(&local, sizeof local); /* outside of the pool */
+    pc_end();
+    return NULL;
+}
+
+static void share_ranges(void) {
+    pthread_t before, after;
+    pc_register_pool(memory, sizeof memory);
+    pc_exclude(memory, 64);
+    pthread_create(&before, NULL, in_shared_ranges, NULL);
+    pthread_join(before, NULL);
+    pc_include(memory, 64);
+    pthread_create(&after, NULL, thread_main, NULL);
+    pthread_join(after, NULL);
+}
+
 static void in_child(void) {
     if (fork() == 0) {
         pc_start();
@@ -99,6 +121,10 @@ int main(int count, char **words) {
     }
     if (strcmp(how, "many-threads") == 0) {
         in_threads(30, 20); /* more than there are buffers, but not at a time */
+        return 0;
+    }
+    if (strcmp(how, "shared-ranges") == 0) {
+        share_ranges();
         return 0;
     }
     if (strcmp(how, "child") == 0) {

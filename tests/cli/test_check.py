@@ -51,6 +51,13 @@ def test_nothing_found_ends_with_0_and_so_do_warnings(programs: Path, tmp_path: 
     assert (warned.returncode, "WARN: duplicate log" in warned.stdout) == (0, True)
 
 
+def test_report_is_shown_even_where_it_cannot_be_saved(programs: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ended = powercut(tmp_path, "check", "--output", "file", "--", programs / "figures", "figure_7")
+    assert (ended.returncode, "[output-unwritable]" in ended.stderr) == (3, True)
+    assert "FAIL: not persistent (not-flushed)" in ended.stdout
+
+
 def test_baseline_makes_a_known_failure_pass(programs: Path, tmp_path: Path) -> None:
     words = ("check", "--", programs / "figures", "figure_7")
     assert powercut(tmp_path, "check", "--write-baseline", *words[1:]).returncode == 0

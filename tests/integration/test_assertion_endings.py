@@ -86,6 +86,13 @@ def test_threads_may_come_and_go(program: str) -> None:
     assert (finding.count, checked.threads) == (600, 600)
 
 
+def test_pools_and_exclusions_hold_for_all_threads(program: str) -> None:
+    checked = powercut.check_program([program, "shared-ranges", "10"])
+    outside = ("outside-pool", line_of("/* outside of the pool"))
+    found = {(finding.why, finding.locations[0].line) for finding in checked.findings}
+    assert found == {outside, ("not-flushed", OF_THREADS)}
+
+
 def test_forked_child_is_checked_too(program: str) -> None:
     checked = powercut.check_program([program, "child"])
     assert [finding.locations[0].line for finding in checked.findings] == [LAST]

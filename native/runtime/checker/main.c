@@ -157,7 +157,7 @@ int main(int count, char **words) {
     struct options options = {.workers = 1, .buffer = CHANNEL_BUFFER};
     if (!parse(count, words, &options))
         return USAGE;
-    int descriptor = channel_create(NULL, options.buffer);
+    int descriptor = channel_create(options.buffer);
     struct channel *channel = descriptor < 0 ? NULL : channel_map(descriptor);
     FILE *out = channel ? fopen(options.out, "we") : NULL;
     if (!out) {

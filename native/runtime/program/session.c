@@ -44,7 +44,7 @@ static struct channel *own_channel(const struct pc_options *options) {
     buffer = number_in_environment("POWERCUT_BUFFER", buffer, CHANNEL_MOST_BUFFER);
     if (buffer > CHANNEL_MOST_BUFFER)
         buffer = CHANNEL_MOST_BUFFER;
-    int descriptor = channel_create(NULL, power_of_two(buffer));
+    int descriptor = channel_create(power_of_two(buffer));
     struct channel *channel = descriptor < 0 ? NULL : channel_map(descriptor);
     if (channel) {
         const char *model = getenv("POWERCUT_MODEL");

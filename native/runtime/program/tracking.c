@@ -80,8 +80,7 @@ static bool take_ring(struct channel *channel) {
             uint32_t free = RING_FREE;
             if (!atomic_compare_exchange_strong(&ring->state, &free, RING_TAKEN))
                 continue;
-            ring->pid = (uint32_t)getpid();
-            ring->thread = atomic_fetch_add(&channel->threads, 1);
+            atomic_fetch_add(&channel->threads, 1);
             self.ring = i;
             self.mask = channel->buffer - 1;
             self.next = self.limit = atomic_load(&ring->taken);
@@ -161,7 +160,7 @@ void pc_record_(enum pc_operation operation, const volatile void *address, size_
                 struct pc_site *site) {
     if (UNLIKELY(self.phase != atomic_load_explicit(&pc_phase, memory_order_relaxed)) && !catch_up(site))
         return;
-    uint32_t number = site->number;
+    uint32_t number = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
     if (UNLIKELY(number >> 24 != (session.number & 0xff)))
         number = number_of(site);
     if (UNLIKELY(self.next == self.limit) && !wait_for_room())

@@ -127,10 +127,13 @@ def _report(run: SavedRun, checked: Checked, output: Path | None, json_file: str
     from powercut.report.assertions import check_document, check_text, has_new_failures
     from powercut.run.store import new_run_folder, save_run
 
-    folder = new_run_folder(output) if output is not None else None
-    if folder is not None:
-        save_run(folder, run)
-    write_report(check_text(run, folder), check_document(run), json_file)
+    folder = None
+    try:
+        if output is not None:
+            folder = new_run_folder(output)
+            save_run(folder, run)
+    finally:  # what was found is shown even where it cannot be saved
+        write_report(check_text(run, folder), check_document(run), json_file)
     if has_new_failures(run):
         return int(ExitCode.FINDINGS)
     if run.interrupted:
