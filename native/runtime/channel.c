@@ -3,6 +3,7 @@
 #include "channel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <string.h>
@@ -25,8 +26,17 @@ struct record *channel_records(struct channel *channel, unsigned ring) {
     return (struct record *)((char *)channel + head_size()) + (size_t)ring * channel->buffer;
 }
 
+int above_standard(int descriptor) {
+    if (descriptor < 0 || descriptor > 2)
+        return descriptor;
+    int higher = fcntl(descriptor, F_DUPFD_CLOEXEC, 3), reason = errno;
+    close(descriptor);
+    errno = reason;
+    return higher;
+}
+
 int channel_create(uint32_t buffer) {
-    int file = memfd_create("powercut", MFD_CLOEXEC);
+    int file = above_standard(memfd_create("powercut", MFD_CLOEXEC));
     if (file < 0)
         return -1;
     struct channel *channel = MAP_FAILED;

@@ -126,6 +126,10 @@ static inline uint32_t bell_look(struct bell *bell) {
 void bell_wait(struct bell *bell, uint32_t seen, unsigned milliseconds);
 void bell_ring(struct bell *bell);
 
+/* A descriptor that is none of the standard ones, in the place of one that may be: a program may have closed
+ * those. */
+int above_standard(int descriptor);
+
 bool process_is_gone(uint32_t pid);
 
 #endif

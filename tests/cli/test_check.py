@@ -53,7 +53,7 @@ def test_nothing_found_ends_with_0_and_so_do_warnings(programs: Path, tmp_path: 
 
 def test_report_is_shown_even_where_it_cannot_be_saved(programs: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    ended = powercut(tmp_path, "check", "--output", "file", "--", programs / "figures", "figure_7")
+    ended = powercut(tmp_path, "check", "--output", "file/x", "--", programs / "figures", "figure_7")
     assert (ended.returncode, "[output-unwritable]" in ended.stderr) == (3, True)
     assert "FAIL: not persistent (not-flushed)" in ended.stdout
 

@@ -114,6 +114,14 @@ def test_quiet_program_prints_nothing(program: str) -> None:
     assert alone(program, "quiet").stderr == ""
 
 
+def test_program_without_standard_descriptors_is_checked(program: str, tmp_path: Path) -> None:
+    """What powercut opens must not become the standard error of anybody."""
+    trace = tmp_path / "out"
+    script = f"exec '{program}' results 10 <&- >'{trace}' 2>&-"
+    assert subprocess.run(["sh", "-c", script], timeout=60, check=False).returncode == 0
+    assert trace.read_text().split()[3:5] == ["not-persistent", "not-flushed"]
+
+
 def test_helper_is_no_child_of_the_program(program: str) -> None:
     assert alone(program, "no-helper").returncode == 0
 

@@ -28,7 +28,7 @@ static void count_or_add(struct channel *channel, enum kind_number kind, uint32_
  */
 static bool add_to_given(enum kind_number kind, const struct pc_site *site) {
     const char *given = getenv("POWERCUT_CHANNEL");
-    int descriptor = given && *given ? open(given, O_RDWR | O_CLOEXEC) : -1;
+    int descriptor = given && *given ? above_standard(open(given, O_RDWR | O_CLOEXEC)) : -1;
     struct channel *channel = descriptor >= 0 ? channel_map(descriptor) : NULL;
     if (channel)
         count_or_add(channel, kind, channel_add_site(channel, site->file, site->function, site->line, 0));

@@ -97,7 +97,7 @@ bool start_helper(struct channel *channel, bool quiet) {
     atomic_store(&session.quiet, quiet);
     if (how && strcmp(how, "thread") == 0)
         return start_thread(channel);
-    int ended = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    int ended = above_standard((int)syscall(SYS_pidfd_open, getpid(), 0));
     if (ended < 0)
         return false;
     sigset_t child, before;

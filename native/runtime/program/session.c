@@ -72,7 +72,7 @@ static struct channel *own_channel(const struct pc_options *options) {
 
 /* The channel of the powercut check that started this program. */
 static struct channel *given_channel(const char *path, const struct pc_options *options) {
-    int descriptor = open(path, O_RDWR | O_CLOEXEC);
+    int descriptor = above_standard(open(path, O_RDWR | O_CLOEXEC));
     struct channel *channel = descriptor < 0 ? NULL : channel_map(descriptor);
     if (!channel)
         dprintf(2, "powercut: nothing is checked: cannot use the channel %s: %s [cannot-check]\n", path,
