@@ -22,8 +22,21 @@ import click
 from powercut.errors import ExitCode, PowercutError
 
 INTERRUPTED = 130  # interrupted before anything was found
-COMMANDS = ("test", "record", "explore", "resume", "syncs", "lint", "check", "config")
-COMMANDS += ("points", "graph", "show", "replay", "doctor")
+COMMANDS = (
+    "test",
+    "record",
+    "explore",
+    "resume",
+    "syncs",
+    "lint",
+    "check",
+    "config",
+    "points",
+    "graph",
+    "show",
+    "replay",
+    "doctor",
+)
 
 
 class LazyGroup(click.Group):
