@@ -132,3 +132,19 @@ def test_too_much_that_is_not_persistent_is_told(tmp_path: Path) -> None:
     operations = [("write", 1 << 30, 1 << 30), ("write", 1 << 40, 1 << 20), ("is_persistent", 1 << 30, 8)]
     engine = found_by_engine(write_trace(tmp_path / "trace", [operations]), "x86")["t0"]
     assert set(engine) == {("out-of-bounds", "state", 1), ("not-persistent", "not-flushed", 2)}
+
+
+def test_large_program_of_one_thread_is_still_told_of_needless_flushes(tmp_path: Path) -> None:
+    pages = [1 << 30 | page << 12 for page in range(40_000)]
+    operations = [("flush", 1 << 20, 8), *(("write", page, 8) for page in pages), ("flush", 1 << 21, 8)]
+    engine = found_by_engine(write_trace(tmp_path / "trace", [operations]), "x86")["t0"]
+    end = len(operations) - 1
+    assert set(engine) == {("unnecessary-writeback", "not-written", at) for at in (0, end)}
+
+
+def test_flush_of_what_another_thread_wrote_is_no_waste(tmp_path: Path) -> None:
+    writer = [("write", BASE, 8)]
+    flusher = [("flush", BASE, 8), ("flush", BASE + (1 << 20), 8)]
+    for threads, name in (([writer, flusher], "t1"), ([flusher, writer], "t0")):
+        engine = found_by_engine(write_trace(tmp_path / "trace", threads), "x86")
+        assert set(engine[name]) == {("unnecessary-writeback", "not-written", 1)}

@@ -56,7 +56,7 @@ static bool is_of_writeback(uint32_t kind) {
 }
 
 static bool is_outdated(struct findings *findings, const struct channel_finding *finding) {
-    return is_of_writeback(finding->kind) &&
+    return is_of_writeback(finding->kind) && atomic_load(&findings->threads) > 1 &&
            writers_include_others(&findings->writers, finding->address / SHADOW_PAGE, finding->thread);
 }
 
