@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import combinations, pairwise, product
 
 import numpy as np
@@ -147,6 +148,49 @@ def test_closed_sets_are_those_of_brute_force(count: int, seed: int) -> None:
     assert sorted(found) == expected
 
 
+@given(seeds, st.booleans())
+@settings(max_examples=100)
+def test_the_telling_states_tear_every_pair_apart_that_can_be(seed: int, memory: bool) -> None:
+    """If one update can be lost while a later one survives, a state with one lost shows it."""
+    timeline = random_timeline(seed, memory, length=8)
+    found = representatives_of(timeline)
+    for some in found.groups:
+        units = some.representative.updates(found.operations)
+        updates = [update for unit in units for update in unit]
+        if len(updates) > explore.MOST_SINGLE or detail_of(timeline, units) is not Detail.UPDATES:
+            continue
+        telling = [*explore.with_one_lost(timeline, units), *explore.with_few_kept(timeline, units)]
+        every = list(explore.explore(timeline, units, Detail.UPDATES))
+        assert {timeline.identity(state) for state in telling} <= {timeline.identity(state) for state in every}
+        torn = [
+            {(a, b) for a, b in combinations(updates, 2) if timeline.survives(s, b) and not timeline.survives(s, a)}
+            for s in (*telling, *every)
+        ]
+        assert set().union(*torn[: len(telling)]) == set().union(*torn[len(telling) :])
+
+
+@given(seeds, st.booleans())
+@settings(max_examples=60)
+def test_behaviors_that_are_not_new_show_no_pair_of_places_that_those_before_do_not(seed: int, memory: bool) -> None:
+    timeline = random_timeline(seed, memory)
+    found = representatives_of(timeline)
+    shown = [_pairs_of_places(found, some.representative) for some in found.groups]
+    new, rest = set().union(*shown[: found.new]), set().union(*shown[found.new :])
+    assert rest <= new
+    for index in range(found.new):
+        assert not shown[index] <= set().union(*shown[:index])
+
+
+def _pairs_of_places(found: Representatives, behavior: Behavior) -> set[tuple[object, object]]:
+    """(a, b): an update made with stack a may be lost though one made later with stack b, or the end, is there."""
+    depth = np.zeros(len(behavior.operations), np.int32)
+    places = found.operations.places(np.array(behavior.operations, np.int32), depth)
+    graph = graph_of(found.operations, found.parts, replace(behavior, places=tuple(places.tolist())))
+    pairs = combinations(range(len(graph.names)), 2)
+    nodes = {(a, b) for a, b in pairs if not graph.before[b] >> a & 1} | {(a, a) for a in range(len(graph.names))}
+    return {(graph.names[a][0], graph.names[b][0]) for a, b in nodes}
+
+
 def test_large_behaviors_fall_back_in_order_and_say_so() -> None:
     """Writes to different files: 2**n closed sets."""
     found = {}
@@ -158,14 +202,17 @@ def test_large_behaviors_fall_back_in_order_and_say_so() -> None:
         for number in range(calls):
             TraceWriter.event(writer, Kind.WRITE, inode=number + 1, data=bytes(4096 * pieces), stack=1)
         timeline = Timeline(writer.trace(), FILE_SYSTEMS["posix"])
-        states = list(representatives(timeline, random.Random(0)))
-        assert all(timeline.is_possible(state) for state in states)
+        every = list(representatives(timeline, random.Random(0)))
+        assert all(timeline.is_possible(state) for state in every)
         calls_of = [range(n * pieces, (n + 1) * pieces) for n in range(calls)]
+        states = list(explore.explore(timeline, calls_of, detail_of(timeline, calls_of)))
         for state in states:
             assert all(len({timeline.survives(state, update) for update in call}) == 1 for call in calls_of)
+        shown = {timeline.identity(state) for state in states}
+        assert shown <= {timeline.identity(state) for state in every}
         counts = representatives_of(timeline).counts()
-        assert counts["states"] == len(states)
-        found[calls, pieces] = (counts["with_whole_operations"], counts["a_few_operations_at_a_time"], len(states))
+        assert counts["states"] == len(every)
+        found[calls, pieces] = (counts["with_whole_operations"], counts["a_few_operations_at_a_time"], len(shown))
     assert found == {(8, 1): (0, 0, 256), (8, 3): (1, 0, 256), (12, 1): (0, 1, 256 + 256 - 16)}
     cuts = representatives_of(timeline).cuts()
     assert any("8 operations at a time" in cut for cut in cuts), cuts

@@ -10,11 +10,13 @@ A behavior with too many such sets falls back, in this order, and says so:
   1. all closed sets of updates;
   2. operations survive whole or not at all: all closed sets of operations;
   3. a few operations at a time, all before them persisted, with half of them the same as the time before.
+
+The most telling of these sets can be had without the others: all but one update, one update alone, the first few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 
@@ -25,6 +27,7 @@ from powercut.states.timeline import Timeline
 MOST_SETS = 1024  # closed sets of one behavior that are tried
 WINDOW = 8  # operations at a time: at most 256 closed sets
 TAIL = 256  # updates issued after the last survivor that a state may lose besides
+MOST_SINGLE = 128  # updates that are lost or kept one by one; beyond, operations are
 MOST_UPDATES = 512  # beyond, the order among all updates of a behavior costs too much
 
 
@@ -55,6 +58,26 @@ def explore(timeline: Timeline, units: Sequence[Sequence[int]], detail: Detail) 
             yield from _states(timeline, units[begin : begin + WINDOW])
 
 
+def with_one_lost(timeline: Timeline, units: Sequence[Sequence[int]]) -> Iterator[State]:
+    """The states in which all survived but one update and what comes after it: each pair that can be torn apart."""
+    units = _few(units)
+    everything, after = (1 << len(units)) - 1, _reverse(_order(timeline, units))
+    return _states_of(timeline, units, [everything & ~(mask | 1 << number) for number, mask in enumerate(after)])
+
+
+def with_few_kept(timeline: Timeline, units: Sequence[Sequence[int]]) -> Iterator[State]:
+    """The states in which one update survived, and what comes before it; and those in which the first few did."""
+    units = _few(units)
+    alone = [mask | 1 << number for number, mask in enumerate(_order(timeline, units))]
+    return _states_of(timeline, units, [*alone, *((1 << number) - 1 for number in range(len(units) + 1))])
+
+
+def _few(units: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+    """Updates one by one, or whole operations where that would be too many."""
+    single = [[update] for unit in units for update in unit]
+    return single if len(single) <= MOST_SINGLE else units
+
+
 def _has_few_sets(timeline: Timeline, units: Sequence[Sequence[int]]) -> bool:
     sets = closed_sets(_order(timeline, units))
     return next(islice(sets, MOST_SETS, None), None) is None
@@ -62,7 +85,12 @@ def _has_few_sets(timeline: Timeline, units: Sequence[Sequence[int]]) -> bool:
 
 def _states(timeline: Timeline, units: Sequence[Sequence[int]]) -> Iterator[State]:
     """The states of all closed sets of some units."""
-    for mask in closed_sets(_order(timeline, units)):
+    return _states_of(timeline, units, closed_sets(_order(timeline, units)))
+
+
+def _states_of(timeline: Timeline, units: Sequence[Sequence[int]], kept: Iterable[int]) -> Iterator[State]:
+    """The states of some closed sets of units."""
+    for mask in kept:
         state = state_of(timeline, units, mask)
         if state is not None:
             yield state
@@ -70,10 +98,7 @@ def _states(timeline: Timeline, units: Sequence[Sequence[int]]) -> Iterator[Stat
 
 def closed_sets(before: Sequence[int]) -> Iterator[int]:
     """Every closed set of some items as a mask, the empty one first; what comes before an item has a smaller number."""
-    after = [0] * len(before)
-    for index, mask in enumerate(before):
-        for earlier in range(index):
-            after[earlier] |= (mask >> earlier & 1) << index
+    after = _reverse(before)
     waiting = [(0, (1 << len(before)) - 1)]  # chosen, undecided
     while waiting:
         chosen, open_ = waiting.pop()
@@ -83,6 +108,17 @@ def closed_sets(before: Sequence[int]) -> Iterator[int]:
         lowest = open_ & -open_
         waiting.append((chosen | lowest, open_ ^ lowest))
         waiting.append((chosen, (open_ ^ lowest) & ~after[lowest.bit_length() - 1]))
+
+
+def _reverse(before: Sequence[int]) -> list[int]:
+    """For each item a mask of those that come after it."""
+    after = [0] * len(before)
+    for index, mask in enumerate(before):
+        while mask:
+            lowest = mask & -mask
+            after[lowest.bit_length() - 1] |= 1 << index
+            mask ^= lowest
+    return after
 
 
 def _order(timeline: Timeline, units: Sequence[Sequence[int]]) -> list[int]:

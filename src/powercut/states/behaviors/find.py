@@ -1,25 +1,27 @@
 """Representative testing of a whole timeline: its behaviors, their groups, and the states of the representatives.
 
 Before: a timeline. After: groups of behaviors (`representatives_of`), and a strategy that explores one behavior of each
-group, the smallest first. What was cut on the way is kept with them, for the report.
+group: first those that show something new, the smallest first, then the others. What was cut on the way is kept with
+them, for the report.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, compress
 
 import numpy as np
 
-from powercut.states.behaviors.explore import WINDOW, Detail, detail_of, explore
+from powercut.states.behaviors.explore import WINDOW, Detail, detail_of, explore, with_few_kept, with_one_lost
 from powercut.states.behaviors.functions import HIGHEST, function_runs, too_high
-from powercut.states.behaviors.graph import Behavior, graph_of
+from powercut.states.behaviors.graph import Behavior, Graph, graph_of
 from powercut.states.behaviors.groups import Group, group
 from powercut.states.behaviors.instances import instance_runs
 from powercut.states.behaviors.known_types import KnownTypes, known_types
+from powercut.states.behaviors.novelty import new_ones
 from powercut.states.behaviors.operations import Operations, Role, operations_of
 from powercut.states.behaviors.parts import Parts, parts_of
 from powercut.states.behaviors.runs import MOST, Runs
@@ -36,36 +38,44 @@ class Representatives:
     """The behaviors of a timeline.
 
     Attributes:
-        groups: each with its representative, the smallest first.
+        groups: each with its representative, those that show something new first, of these the smallest.
+        new: how many show something new.
         behaviors: how many there are, with those that are alike.
         shapes: how many different ones were looked at.
         heuristics: by what operations were taken to belong together.
         cut_runs: how many were longer than `MOST` operations and are there in parts.
         left_out: how many different ones were not looked at, because there are more than `MOST_SHAPES`.
         too_high: how many functions were not looked at, because they are more than `HIGHEST` levels above others.
-        explored: how closely each group was explored so far, and in how many states.
+        reached: how many groups some states were tested of so far.
+        explored: how closely each group was explored of which all states were.
+        states: how many there were so far.
     """
 
     operations: Operations
     parts: Parts
     groups: list[Group] = field(default_factory=list)
+    new: int = 0
     behaviors: int = 0
     shapes: int = 0
     heuristics: list[str] = field(default_factory=list)
     cut_runs: int = 0
     left_out: int = 0
     too_high: int = 0
-    explored: list[tuple[Detail, int]] = field(default_factory=list)
+    reached: int = 0
+    explored: list[Detail] = field(default_factory=list)
+    states: int = 0
 
     def counts(self) -> dict[str, int]:
         """What was found and what was cut, for the report."""
-        details = Counter(detail for detail, _ in self.explored)
+        details = Counter(self.explored)
         return {
             "behaviors": self.behaviors,
             "shapes": self.shapes,
             "groups": len(self.groups),
+            "new": self.new,
+            "reached": self.reached,
             "explored": len(self.explored),
-            "states": sum(states for _, states in self.explored),
+            "states": self.states,
             "in_parts": self.cut_runs,
             "with_whole_operations": details[Detail.OPERATIONS],
             "a_few_operations_at_a_time": details[Detail.WINDOWS],
@@ -90,10 +100,9 @@ class Representatives:
         said = [f"{counts[cut]} behaviors {words}" for cut, words in cuts.items() if counts[cut]]
         if self.too_high:
             said.append(f"{self.too_high} functions more than {HIGHEST} levels above others were left out")
-        if 0 < counts["explored"] < counts["groups"]:
-            said.append(
-                f"{counts['groups'] - counts['explored']} of {counts['groups']} groups of behaviors were not reached"
-            )
+        if 0 < self.reached < len(self.groups):
+            missing = len(self.groups) - self.reached
+            said.append(f"{missing} of {len(self.groups)} groups of behaviors were not reached")
         return said
 
 
@@ -112,20 +121,32 @@ def already_found(timeline: Timeline) -> Representatives | None:
 
 
 def representatives(timeline: Timeline, rng: random.Random) -> Iterator[State]:
-    """One behavior of each group survived in part: every closed set of its updates."""
+    """One behavior of each group survived in part: every closed set of its updates, the most telling ones first."""
     found = representatives_of(timeline)
-    seen: set[tuple[int, int]] = set()
     found.explored.clear()
-    for some in found.groups:
+    found.reached = found.states = 0
+    seen: set[tuple[int, int]] = set()
+    for state in chain(_explore(found, found.groups[: found.new]), _explore(found, found.groups[found.new :])):
+        identity = timeline.identity(state)
+        if identity not in seen:
+            seen.add(identity)
+            found.states += 1
+            yield state
+
+
+def _explore(found: Representatives, groups: Sequence[Group]) -> Iterator[State]:
+    """The states of some groups: the few telling ones of each before all of any."""
+    timeline = found.operations.timeline
+    for some in groups:
+        found.reached += 1
+        yield from with_one_lost(timeline, some.representative.updates(found.operations))
+    for some in groups:
+        yield from with_few_kept(timeline, some.representative.updates(found.operations))
+    for some in groups:
         units = some.representative.updates(found.operations)
         detail = detail_of(timeline, units)
-        found.explored.append((detail, 0))
-        for state in explore(timeline, units, detail):
-            identity = timeline.identity(state)
-            if identity not in seen:
-                seen.add(identity)
-                found.explored[-1] = (detail, found.explored[-1][1] + 1)
-                yield state
+        yield from explore(timeline, units, detail)
+        found.explored.append(detail)
 
 
 def _find(timeline: Timeline) -> Representatives:
@@ -145,11 +166,23 @@ def _find(timeline: Timeline) -> Representatives:
     graphs = [(behavior, graph_of(operations, found.parts, behavior)) for behavior in smallest[:MOST_SHAPES]]
     groups = group(graphs, lambda behavior: detail_of(timeline, behavior.updates(operations)) is Detail.UPDATES)
     found.too_high = too_high(operations)
-    sizes = operations.end - operations.first
-    members = [some.representative.operations for some in groups]
-    by_size = sorted(range(len(groups)), key=lambda index: (int(sizes[list(members[index])].sum()), members[index]))
-    found.groups = [groups[index] for index in by_size]
+    _put_in_order(found, groups, {id(behavior): graph for behavior, graph in graphs})
     return found
+
+
+def _put_in_order(found: Representatives, groups: list[Group], graphs: dict[int, Graph]) -> None:
+    """Those that show something new first, and of these and the others the smallest first."""
+    sizes = found.operations.end - found.operations.first
+
+    def size(some: Group) -> tuple[int, tuple[int, ...]]:
+        members = some.representative.operations
+        return int(sizes[list(members)].sum()), members
+
+    by_size = sorted(groups, key=size)
+    shown = [(some.representative, graphs[id(some.representative)]) for some in by_size]
+    new = list(new_ones(found.operations, found.parts, shown))
+    found.new = sum(new)
+    found.groups = [*compress(by_size, new), *(some for some, is_new in zip(by_size, new, strict=True) if not is_new)]
 
 
 def _different(found: Representatives, runs: Runs) -> Iterator[tuple[int, Behavior]]:

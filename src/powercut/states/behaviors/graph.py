@@ -66,22 +66,40 @@ class Graph:
 
     def represents(self, other: Graph) -> bool:
         """Whether every order of updates that the other allows is one of this, too (3.5)."""
-        if len(other.names) > len(self.names):
+        numbers: dict[Name, int] = {}
+        return self.numbered(numbers).represents(other.numbered(numbers))
+
+    def numbered(self, numbers: dict[Name, int]) -> NumberedGraph:
+        """The same in a numbering of names that all graphs share which are compared; new names are added to it."""
+        mine = [numbers.setdefault(name, len(numbers)) for name in self.names]
+        before = {}
+        for number, mask in zip(mine, self.before, strict=True):
+            before[number] = sum(1 << mine[index] for index in range(mask.bit_length()) if mask >> index & 1)
+        return NumberedGraph(sum(1 << number for number in mine), before)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedGraph:
+    """A persistence graph to be compared with thousands: sets of nodes are masks that mean the same in all of them.
+
+    Attributes:
+        nodes: a mask of the numbers of all nodes.
+        before: for the number of each node a mask of those that come before it.
+    """
+
+    nodes: int
+    before: dict[int, int]
+
+    def represents(self, other: NumberedGraph) -> bool:
+        """Whether it has all nodes of the other and, among them, no edge that the other has not (3.5)."""
+        if other.nodes & ~self.nodes:
             return False
-        number = {name: index for index, name in enumerate(self.names)}
-        image = [number.get(name, -1) for name in other.names]
-        if -1 in image:
-            return False
-        for index, mask in enumerate(other.before):
-            mine = self.before[image[index]]
-            if any(mine >> place & 1 and not mask >> source & 1 for source, place in enumerate(image)):
-                return False
-        return True
+        return not any(self.before[node] & other.nodes & ~mask for node, mask in other.before.items())
 
 
 def graph_of(operations: Operations, parts: Parts, behavior: Behavior) -> Graph:
     """The persistence graph of a behavior."""
-    timeline, nodes = operations.timeline, _nodes(operations, parts, behavior)
+    timeline, nodes = operations.timeline, nodes_of(operations, parts, behavior)
     updates = [update for update, _, _ in nodes if update >= 0]
     order = iter(order_of(timeline, updates))
     spread = [index for index, (update, _, _) in enumerate(nodes) if update >= 0]  # where the updates are
@@ -96,7 +114,7 @@ def graph_of(operations: Operations, parts: Parts, behavior: Behavior) -> Graph:
     return Graph(_numbered([name for _, _, name in nodes]), tuple(before))
 
 
-def _nodes(operations: Operations, parts: Parts, behavior: Behavior) -> list[tuple[int, int, Hashable]]:
+def nodes_of(operations: Operations, parts: Parts, behavior: Behavior) -> list[tuple[int, int, Hashable]]:
     """(update or -1, time, name) of each node."""
     found: list[tuple[int, int, Hashable]] = []
     ends = 0

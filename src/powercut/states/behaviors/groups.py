@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from powercut.states.behaviors.graph import Behavior, Graph, Name
+from powercut.states.behaviors.graph import Behavior, Graph, Name, NumberedGraph
 
 
 @dataclass(slots=True)
@@ -35,11 +35,13 @@ class Group:
 
 def group(behaviors: Sequence[tuple[Behavior, Graph]], is_whole: Callable[[Behavior], bool]) -> list[Group]:
     """Group some behaviors, in the order in which the groups are founded; `is_whole`: it is explored in full."""
-    groups: list[tuple[Group, Graph, bool]] = []
+    groups: list[tuple[Group, NumberedGraph, bool]] = []
+    numbers: dict[Name, int] = {}
     with_node: dict[Name, list[int]] = defaultdict(list)  # groups whose representative has a node
     for behavior, graph in sorted(behaviors, key=_first_the_largest):
         rarest = min(graph.names, key=lambda name: len(with_node.get(name, ())))
-        found = [index for index in with_node.get(rarest, ()) if groups[index][1].represents(graph)]
+        numbered = graph.numbered(numbers)
+        found = [index for index in with_node.get(rarest, ()) if groups[index][1].represents(numbered)]
         whole = is_whole(behavior) if not all(groups[index][2] for index in found) or not found else True
         joined = [index for index in found if groups[index][2] or not whole]
         for index in joined:
@@ -47,7 +49,7 @@ def group(behaviors: Sequence[tuple[Behavior, Graph]], is_whole: Callable[[Behav
         if not joined:
             for name in graph.names:
                 with_node[name].append(len(groups))
-            groups.append((Group([behavior]), graph, whole))
+            groups.append((Group([behavior]), numbered, whole))
     return [members for members, _, _ in groups]
 
 
