@@ -28,7 +28,7 @@ from powercut.states.strategies import is_enumerable, queue, total_of
 from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 
-MOST_REPEATS = 100_000  # states in a row without a new image: what is left has nothing to show
+MOST_REPEATS = 100_000  # random states in a row without a new image: what is left has nothing to show
 PROGRESS_EVERY = 0.2  # seconds
 
 Owed = Callable[[Timeline, int], Hashable]  # what an oracle holds the program to at a point
@@ -113,7 +113,7 @@ class Exploration:
         for strategy, state in queue(timeline, self._seed, self._strategies):
             if over():
                 return False
-            repeats += 1
+            repeats = repeats + 1 if strategy == "samples" else 0  # what is enumerated comes to an end by itself
             if repeats > MOST_REPEATS:
                 return False
             identity = timeline.identity(state)

@@ -1,9 +1,10 @@
 """Which states are worth testing next: a queue from likely to exhaustive.
 
-Each strategy is a generator of states of one timeline; `queue` runs them one after the other, the cheap and telling
-ones first, so that a budget may stop it anywhere. Within a strategy, updates from call stacks that were not seen yet
-go first, because most mistakes are made at every execution of a line. States of one base follow each other as long as
-possible: an image moves from state to state at the cost of the difference.
+Each strategy is a generator of states of one timeline; `queue` lets them take turns, the cheap and telling ones first,
+so that a budget may stop it anywhere and a long trace does not keep the later ones from starting. Within a strategy,
+updates and moments from call stacks that were not seen yet go first, because most mistakes are made at every execution
+of a line. States of one base follow each other as long as possible: an image moves from state to state at the cost of
+the difference.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from itertools import combinations, groupby
+from itertools import combinations, groupby, islice
 from operator import add
 from typing import Any
 
@@ -27,6 +28,8 @@ from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 
 EXHAUSTIVE_LIMIT = 1 << 16  # points with more states than this are sampled instead of enumerated
+ALWAYS_SMALL = 16  # pending updates that cannot make more states
+FIRST_TURN = 64  # states of one strategy before the next one has its turn; each turn is twice as long as the one before
 FIRST_OCCURRENCES = 2  # how often a call stack counts as new
 SAMPLES_IN_A_ROW = 64  # of one point and one base
 PAIR_LIMIT = 40  # points with more pending updates than this get no pairs
@@ -40,7 +43,7 @@ Strategy = Callable[[Timeline, random.Random], Iterator[State]]
 
 def only_guaranteed(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """The disk wrote nothing it did not have to."""
-    for point in timeline.points:
+    for point in _points_by_novelty(timeline):
         yield State(point, Base.GUARANTEED, frozenset())
 
 
@@ -81,7 +84,7 @@ def one_early(timeline: Timeline, rng: random.Random) -> Iterator[State]:
 
 def torn(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """One call survived in part: its first pieces, or its last."""
-    for point in timeline.points:
+    for point in _points_by_novelty(timeline):
         for pieces in _calls(timeline, point):
             for cut in range(1, len(pieces)):
                 yield timeline.without(pieces[cut:], point)
@@ -93,7 +96,7 @@ def torn(timeline: Timeline, rng: random.Random) -> Iterator[State]:
 
 def pairs(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """Two updates missing, or two early."""
-    for point in timeline.points:
+    for point in _points_by_novelty(timeline):
         pending = timeline.pending(point)
         if len(pending) <= PAIR_LIMIT:
             for pair in combinations(pending, 2):
@@ -148,14 +151,22 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def queue(timeline: Timeline, seed: int, names: Sequence[str] = STRATEGY_NAMES) -> Iterator[tuple[str, State]]:
-    """Some strategies in their order."""
-    for name in names:
-        for state in STRATEGIES[name](timeline, random.Random(seed)):
-            yield name, state
+    """Some strategies in turns, in their order; those that come to an end leave the others more room."""
+    waiting = [(name, STRATEGIES[name](timeline, random.Random(seed))) for name in names]
+    turn = FIRST_TURN
+    while waiting:
+        going_on = []
+        for name, states in waiting:
+            given = 0
+            for given, state in enumerate(islice(states, turn), 1):
+                yield name, state
+            if given == turn:
+                going_on.append((name, states))
+        waiting, turn = going_on, 2 * turn
 
 
 def is_enumerable(timeline: Timeline) -> bool:
-    """Whether the queue holds every state, so that its end means that all were covered."""
+    """Whether `exhaustive` holds every state, so that its end means that all were covered."""
     return not _large_points(timeline)
 
 
@@ -195,6 +206,8 @@ def _large_points(timeline: Timeline) -> list[int]:
 
 def is_small(timeline: Timeline, point: int) -> bool:
     """Whether a point has few enough states to take them all."""
+    if timeline.count_pending(point) <= ALWAYS_SMALL:
+        return True
     count = _count(timeline, point)
     return count is not None and count <= EXHAUSTIVE_LIMIT
 
@@ -225,11 +238,37 @@ def _are_new(stacks: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return new
 
 
+def _points_by_novelty(timeline: Timeline) -> list[int]:
+    """All points: first those at which the program is about to do what it did at few points before."""
+    points, new = _new_points(timeline)
+    return [*points[new].tolist(), *points[~new].tolist()]
+
+
+def _new_points(timeline: Timeline) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """All points, and which of them lie in front of an event of a new call stack; the end counts as new."""
+    points = np.array(timeline.points, np.int64)
+    stacks = np.append(timeline.trace.events["stack"], 0)[(points + 1) // 2]
+    new = _are_new(stacks)
+    new[points == timeline.end] = True
+    return points, new
+
+
 def _pending_by_novelty(timeline: Timeline) -> Iterator[tuple[int, int]]:
-    """(point, update) for every pending update of every point, new call stacks first."""
-    new = _are_new(timeline.trace.events["stack"][timeline.event])
-    for novel in (True, False):
-        for point in timeline.points:
-            for update in timeline.pending(point):
-                if bool(new[update]) is novel:
-                    yield point, update
+    """(point, update) for every pending update of every point, some twice.
+
+    First updates of new call stacks, at the first and the last point that may lose them; then all that points in front
+    of something new may lose: a rare path may be where the loss of something common matters; then all others.
+    """
+    yield from _new_updates(timeline)
+    for point in _points_by_novelty(timeline):
+        for update in timeline.pending(point):
+            yield point, update
+
+
+def _new_updates(timeline: Timeline) -> list[tuple[int, int]]:
+    points = np.array(timeline.points, np.int64)
+    updates = np.flatnonzero(_are_new(timeline.trace.events["stack"][timeline.event]))
+    first = points[np.searchsorted(points, 2 * timeline.event[updates].astype(np.int64))]
+    last = points[np.searchsorted(points, timeline.guaranteed[updates]) - 1]
+    at = [*zip(first.tolist(), updates.tolist(), strict=True), *zip(last.tolist(), updates.tolist(), strict=True)]
+    return sorted({(point, update) for point, update in at if timeline.updates.guaranteed[update] > point})
