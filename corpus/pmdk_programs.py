@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness import CORPUS
@@ -30,8 +31,7 @@ def available() -> bool:
 
 def build(folder: Path) -> None:
     """Compile all programs into a folder."""
-    includes = [f"-I{PMDK}", *(f"-I{EXAMPLES / name}" for name in _FOLDERS)]
-    maps = [str(path) for pattern in _MAP_SOURCES for path in sorted(EXAMPLES.glob(pattern))]
+    maps = _map_sources()
     sources = {
         "mapcli": [EXAMPLES / "map" / "mapcli.c", *maps],
         "map_check": [PMDK / "map_check.c", *maps],
@@ -44,8 +44,23 @@ def build(folder: Path) -> None:
         for part in ("writer", "reader"):
             sources[f"{store}_{part}"] = [EXAMPLES / store / f"{part}.c"]
     for name, files in sources.items():
-        command = ["gcc", "-g", "-O1", *includes, "-o", folder / name, *files, "-lpmemobj", "-lpmem", "-pthread"]
-        subprocess.run(list(map(str, command)), check=True)
+        _compile(folder / name, files)
+
+
+def build_without_snapshots(program: Path) -> None:
+    """Compile mapcli with a mistake: its transactions do not snapshot what they change."""
+    _compile(program, [EXAMPLES / "map" / "mapcli.c", *_map_sources()], "-include", PMDK / "no_snapshot.h")
+
+
+def _map_sources() -> list[Path]:
+    return [path for pattern in _MAP_SOURCES for path in sorted(EXAMPLES.glob(pattern))]
+
+
+def _compile(program: Path, files: Sequence[Path], *options: str | Path) -> None:
+    includes = [f"-I{PMDK}", *(f"-I{EXAMPLES / name}" for name in _FOLDERS)]
+    libraries = ["-lpmemobj", "-lpmem", "-pthread"]
+    command = ["gcc", "-g", "-O1", *options, *includes, "-o", program, *files, *libraries]
+    subprocess.run(list(map(str, command)), check=True)
 
 
 def make_pool(programs: Path, pool: Path, name: str) -> None:

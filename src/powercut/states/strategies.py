@@ -157,10 +157,11 @@ def queue(timeline: Timeline, seed: int, names: Sequence[str] = STRATEGY_NAMES) 
     while waiting:
         going_on = []
         for name, states in waiting:
-            given = 0
-            for given, state in enumerate(islice(states, turn), 1):
+            left = turn
+            for state in islice(states, turn):
+                left -= 1
                 yield name, state
-            if given == turn:
+            if not left:
                 going_on.append((name, states))
         waiting, turn = going_on, 2 * turn
 

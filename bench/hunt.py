@@ -1,0 +1,99 @@
+"""How soon a way of searching finds a known bug: a recorded run, its check, and the time and states until it fails.
+
+The program is recorded once; every mode searches the same trace with the same check, one after the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kit import Broken
+
+from powercut.report.events import Counts, Event, Found, Progress
+from powercut.run.session import Session
+from powercut.run.store import new_run_folder
+from powercut.settings import Settings
+from powercut.trace.reader import Trace
+
+# A mode is what it sets: strategies, and whatever else tells it from others.
+MODES: dict[str, dict[str, Any]] = {
+    "exhaustive": {"strategies": "exhaustive,samples"},
+    "prefix only": {"strategies": "prefixes"},
+    "representative": {"strategies": "representatives"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A program with a known bug, ready to be recorded: `settings` are those for recording and searching."""
+
+    target: str
+    bug: str
+    data: Path
+    workload: Sequence[str]
+    check: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def record(self) -> Trace:
+        """Run it once."""
+        folder = self.data.parent
+        session = Session(Settings(dir=str(self.data), **self.settings), folder, _ignore)
+        return session.record(self.workload, folder / "trace")
+
+
+@dataclass(frozen=True, slots=True)
+class Hunted:
+    """What one search came to.
+
+    Attributes:
+        seconds: until the bug was found, or the search ended without it.
+        states: that were judged by then.
+        ended: the search had no more states, or found the bug; otherwise the budget ended.
+    """
+
+    found: bool
+    seconds: float
+    states: int
+    ended: bool
+
+
+class _Enough(Exception):
+    """The bug was found."""
+
+
+class _Hunter:
+    """Ends the search at its first finding, and knows the counts by then."""
+
+    def __init__(self) -> None:
+        self.counts: Counts | None = None
+        self.found = False
+
+    def tell(self, event: Event) -> None:
+        if isinstance(event, Progress):
+            self.counts = event.counts
+        self.found |= isinstance(event, Found)
+        if self.found and self.counts is not None:
+            raise _Enough
+
+
+def hunt(known: Known, trace: Trace, mode: Mapping[str, Any], budget: float) -> Hunted:
+    """Search a trace in one mode, until something is found."""
+    chosen = {**known.settings, **mode, "check": known.check, "budget": f"{budget:g}s", "lint": False}
+    hunter, folder = _Hunter(), known.data.parent
+    session = Session(Settings(dir=str(known.data), **chosen), folder, hunter.tell)
+    started = time.monotonic()
+    with suppress(_Enough):
+        session.explore(trace, new_run_folder(session.output))
+    seconds = time.monotonic() - started
+    if hunter.counts is None:
+        raise Broken(f"{known.target}, {known.bug}: the search told nothing")
+    return Hunted(hunter.found, seconds, hunter.counts.tested, hunter.found or seconds < budget)
+
+
+def _ignore(event: Event) -> None:
+    """Nobody listens."""
