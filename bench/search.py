@@ -70,13 +70,13 @@ def compare(names: Sequence[str], budget: float) -> list[Entry]:
             for known in TARGETS[name](space / name):
                 trace = known.record()
                 hunts = {mode: hunt(known, trace, chosen, budget) for mode, chosen in MODES.items()}
-                table.append(Entry(known, *_counts(known, trace), hunts))
+                table.append(Entry(known, *states_of(known, trace), hunts))
                 print("\t".join(table[-1].cells()), file=sys.stderr)
     return table
 
 
-def _counts(known: Known, trace: Trace) -> tuple[int | None, int]:
-    """All states, and those of representatives."""
+def states_of(known: Known, trace: Trace) -> tuple[int | None, int]:
+    """How many states there are in all, None where they are too many to count, and how many of representatives."""
     settings = Settings(**known.settings)
     timeline = Timeline(trace, file_systems(settings.fs, settings.memory)[0])
     states = STRATEGIES["representatives"](timeline, random.Random(0))

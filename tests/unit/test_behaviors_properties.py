@@ -15,7 +15,7 @@ from powercut.states.behaviors import explore, runs
 from powercut.states.behaviors.explore import Detail, closed_sets, detail_of
 from powercut.states.behaviors.find import Representatives, representatives, representatives_of
 from powercut.states.behaviors.functions import function_runs, segments
-from powercut.states.behaviors.graph import Behavior, Graph, graph_of
+from powercut.states.behaviors.graph import Behavior, Graph, graph_of, nodes_of
 from powercut.states.behaviors.groups import group
 from powercut.states.behaviors.instances import epochs, instance_runs
 from powercut.states.behaviors.layouts import Layout
@@ -24,53 +24,11 @@ from powercut.states.behaviors.order import order_of
 from powercut.states.behaviors.parts import parts_of
 from powercut.states.behaviors.shapes import shapes_of
 from powercut.states.timeline import Timeline
-from powercut.trace.layout import FRAME, MEMORY, Kind, MemoryKind, TableKind
-from powercut.trace.reader import Trace
+from powercut.trace.layout import Kind
 from powercut.trace.writer import TraceWriter
-from tests.models.brute_force import World
-from tests.models.random_runs import KINDS, MEMORY_KINDS, RunMaker, _event
+from tests.models.stacked_runs import StackedWriter, random_timeline
 
-ROWS = ["ext4-ordered", "btrfs", "posix"]
 seeds = st.integers(0, 2**32)
-
-
-class StackedWriter(TraceWriter):
-    """Gives every event a random call stack and thread."""
-
-    def __init__(self, seed: int, threads: int) -> None:
-        super().__init__()
-        self._random, self._threads = random.Random(seed), threads
-        self.entry(TableKind.MODULE, b"/bin/program\0")
-        for _ in range(8):
-            depth = self._random.randint(1, 4)
-            frames = [(1, 1, self._random.randint(1, 2) + 10 * level) for level in range(depth)]
-            self.entry(TableKind.STACK, np.array(frames[::-1], FRAME).tobytes())
-
-    def event(self, kind: Kind, **fields: object) -> int:  # type: ignore[override]
-        if kind > Kind.SNAP_OTHER and kind != Kind.MEMORY:
-            fields |= {"stack": self._random.randint(0, 8), "tid": self._random.randint(1, self._threads)}
-        return super().event(kind, **fields)  # type: ignore[arg-type]
-
-    def memory(self, records: list, *, pid: int = 1, tid: int = 1) -> None:  # type: ignore[override,type-arg]
-        stack = self._random.randint(0, 8)
-        table = np.array(records, MEMORY)
-        table["stack"] = np.where(table["kind"] >= MemoryKind.STORE, stack, 0)
-        super().memory(table.tolist(), pid=pid, tid=tid)
-
-
-def random_trace(seed: int, memory: bool, length: int = 12, threads: int = 2) -> Trace:
-    writer, world = StackedWriter(seed, threads), World()
-    writer.event(Kind.SNAP_DIR, inode=100, path=b"", extra=0o40755, pid=0)
-    maker = RunMaker(seed, MEMORY_KINDS if memory else KINDS)
-    for number, op in enumerate(maker.make(length)):
-        _event(writer, world, op)
-        if number % 5 == 4:
-            writer.event(Kind.OUTPUT, data=b"said", extra=1)
-    return writer.trace()
-
-
-def random_timeline(seed: int, memory: bool, length: int = 12, threads: int = 2) -> Timeline:
-    return Timeline(random_trace(seed, memory, length, threads), FILE_SYSTEMS[ROWS[seed % 3]])
 
 
 # States
@@ -175,20 +133,23 @@ def test_behaviors_that_are_not_new_show_no_pair_of_places_that_those_before_do_
     timeline = random_timeline(seed, memory)
     found = representatives_of(timeline)
     shown = [_pairs_of_places(found, some.representative) for some in found.groups]
-    new, rest = set().union(*shown[: found.new]), set().union(*shown[found.new :])
-    assert rest <= new
-    for index in range(found.new):
-        assert not shown[index] <= set().union(*shown[:index])
+    new = {pair: update for pairs in shown[: len(found.new)] for pair, update in pairs}
+    assert {pair for pairs in shown[len(found.new) :] for pair, _ in pairs} <= set(new)
+    known: set[tuple[object, object]] = set()
+    for pairs, losses in zip(shown, found.new, strict=False):
+        assert losses == sorted({update for pair, update in pairs if pair not in known})
+        known |= {pair for pair, _ in pairs}
 
 
-def _pairs_of_places(found: Representatives, behavior: Behavior) -> set[tuple[object, object]]:
-    """(a, b): an update made with stack a may be lost though one made later with stack b, or the end, is there."""
+def _pairs_of_places(found: Representatives, behavior: Behavior) -> set[tuple[tuple[object, object], int]]:
+    """((a, b), u): u, made with stack a, may be lost though what was made later with stack b, or the end, is there."""
     depth = np.zeros(len(behavior.operations), np.int32)
     places = found.operations.places(np.array(behavior.operations, np.int32), depth)
-    graph = graph_of(found.operations, found.parts, replace(behavior, places=tuple(places.tolist())))
-    pairs = combinations(range(len(graph.names)), 2)
-    nodes = {(a, b) for a, b in pairs if not graph.before[b] >> a & 1} | {(a, a) for a in range(len(graph.names))}
-    return {(graph.names[a][0], graph.names[b][0]) for a, b in nodes}
+    named = replace(behavior, places=tuple(places.tolist()))
+    nodes, graph = nodes_of(found.operations, found.parts, named), graph_of(found.operations, found.parts, named)
+    pairs = [*combinations(range(len(nodes)), 2), *((a, a) for a in range(len(nodes)))]
+    torn = [(a, b) for a, b in pairs if nodes[a][0] >= 0 and not graph.before[b] >> a & 1]
+    return {((nodes[a][2], nodes[b][2]), nodes[a][0]) for a, b in torn}
 
 
 def test_large_behaviors_fall_back_in_order_and_say_so() -> None:

@@ -16,7 +16,7 @@ The most telling of these sets can be had without the others: all but one update
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 
@@ -58,11 +58,17 @@ def explore(timeline: Timeline, units: Sequence[Sequence[int]], detail: Detail) 
             yield from _states(timeline, units[begin : begin + WINDOW])
 
 
-def with_one_lost(timeline: Timeline, units: Sequence[Sequence[int]]) -> Iterator[State]:
-    """The states in which all survived but one update and what comes after it: each pair that can be torn apart."""
+def with_one_lost(
+    timeline: Timeline, units: Sequence[Sequence[int]], some: Collection[int] | None = None
+) -> Iterator[State]:
+    """The states in which all survived but one update and what comes after it: each pair that can be torn apart.
+
+    `some`: only these updates are lost.
+    """
     units = _few(units)
     everything, after = (1 << len(units)) - 1, _reverse(_order(timeline, units))
-    return _states_of(timeline, units, [everything & ~(mask | 1 << number) for number, mask in enumerate(after)])
+    chosen = [number for number, unit in enumerate(units) if some is None or not set(some).isdisjoint(unit)]
+    return _states_of(timeline, units, [everything & ~(after[number] | 1 << number) for number in chosen])
 
 
 def with_few_kept(timeline: Timeline, units: Sequence[Sequence[int]]) -> Iterator[State]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain, compress
+from itertools import chain
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from powercut.states.behaviors.graph import Behavior, Graph, graph_of
 from powercut.states.behaviors.groups import Group, group
 from powercut.states.behaviors.instances import instance_runs
 from powercut.states.behaviors.known_types import KnownTypes, known_types
-from powercut.states.behaviors.novelty import new_ones
+from powercut.states.behaviors.novelty import new_losses
 from powercut.states.behaviors.operations import Operations, Role, operations_of
 from powercut.states.behaviors.parts import Parts, parts_of
 from powercut.states.behaviors.runs import MOST, Runs
@@ -39,7 +39,7 @@ class Representatives:
 
     Attributes:
         groups: each with its representative, those that show something new first, of these the smallest.
-        new: how many show something new.
+        new: for each that does, the updates whose loss shows it.
         behaviors: how many there are, with those that are alike.
         shapes: how many different ones were looked at.
         heuristics: by what operations were taken to belong together.
@@ -54,7 +54,7 @@ class Representatives:
     operations: Operations
     parts: Parts
     groups: list[Group] = field(default_factory=list)
-    new: int = 0
+    new: list[list[int]] = field(default_factory=list)
     behaviors: int = 0
     shapes: int = 0
     heuristics: list[str] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Representatives:
             "behaviors": self.behaviors,
             "shapes": self.shapes,
             "groups": len(self.groups),
-            "new": self.new,
+            "new": len(self.new),
             "reached": self.reached,
             "explored": len(self.explored),
             "states": self.states,
@@ -126,7 +126,8 @@ def representatives(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     found.explored.clear()
     found.reached = found.states = 0
     seen: set[tuple[int, int]] = set()
-    for state in chain(_explore(found, found.groups[: found.new]), _explore(found, found.groups[found.new :])):
+    new, every = len(found.new), len(found.groups)
+    for state in chain(_show_new(found), _explore(found, 0, new), _explore(found, new, every)):
         identity = timeline.identity(state)
         if identity not in seen:
             seen.add(identity)
@@ -134,19 +135,29 @@ def representatives(timeline: Timeline, rng: random.Random) -> Iterator[State]:
             yield state
 
 
-def _explore(found: Representatives, groups: Sequence[Group]) -> Iterator[State]:
+def _show_new(found: Representatives) -> Iterator[State]:
+    """The states that show what no smaller behavior shows."""
+    for number, losses in enumerate(found.new):
+        yield from with_one_lost(found.operations.timeline, _reach(found, number), losses)
+
+
+def _explore(found: Representatives, first: int, end: int) -> Iterator[State]:
     """The states of some groups: the few telling ones of each before all of any."""
-    timeline = found.operations.timeline
-    for some in groups:
-        found.reached += 1
-        yield from with_one_lost(timeline, some.representative.updates(found.operations))
-    for some in groups:
-        yield from with_few_kept(timeline, some.representative.updates(found.operations))
-    for some in groups:
-        units = some.representative.updates(found.operations)
-        detail = detail_of(timeline, units)
-        yield from explore(timeline, units, detail)
+    timeline, numbers = found.operations.timeline, range(first, end)
+    for number in numbers:
+        yield from with_one_lost(timeline, _reach(found, number))
+    for number in numbers:
+        yield from with_few_kept(timeline, _reach(found, number))
+    for number in numbers:
+        detail = detail_of(timeline, _reach(found, number))
+        yield from explore(timeline, _reach(found, number), detail)
         found.explored.append(detail)
+
+
+def _reach(found: Representatives, number: int) -> list[list[int]]:
+    """The updates of a representative, operation by operation; its group is reached by that."""
+    found.reached = max(found.reached, number + 1)
+    return found.groups[number].representative.updates(found.operations)
 
 
 def _find(timeline: Timeline) -> Representatives:
@@ -180,9 +191,10 @@ def _put_in_order(found: Representatives, groups: list[Group], graphs: dict[int,
 
     by_size = sorted(groups, key=size)
     shown = [(some.representative, graphs[id(some.representative)]) for some in by_size]
-    new = list(new_ones(found.operations, found.parts, shown))
-    found.new = sum(new)
-    found.groups = [*compress(by_size, new), *(some for some, is_new in zip(by_size, new, strict=True) if not is_new)]
+    losses = list(new_losses(found.operations, found.parts, shown))
+    found.new = [new for new in losses if new]
+    first = [some for some, new in zip(by_size, losses, strict=True) if new]
+    found.groups = [*first, *(some for some, new in zip(by_size, losses, strict=True) if not new)]
 
 
 def _different(found: Representatives, runs: Runs) -> Iterator[tuple[int, Behavior]]:

@@ -19,18 +19,22 @@ from powercut.states.behaviors.operations import Operations
 from powercut.states.behaviors.parts import Parts
 
 
-def new_ones(operations: Operations, parts: Parts, behaviors: Iterable[tuple[Behavior, Graph]]) -> Iterator[bool]:
-    """For each behavior whether it shows a pair of places that none before it shows."""
+def new_losses(
+    operations: Operations, parts: Parts, behaviors: Iterable[tuple[Behavior, Graph]]
+) -> Iterator[list[int]]:
+    """For each behavior its updates whose loss shows a pair of places that no behavior before it shows."""
     numbers: dict[Hashable, int] = {}
     seen: set[int] = set()
     for behavior, graph in behaviors:
         whole = operations.places(np.array(behavior.operations, np.int32), np.zeros(len(behavior.operations), np.int32))
-        named = nodes_of(operations, parts, replace(behavior, places=tuple(whole.tolist())))
-        name = np.array([numbers.setdefault(word, len(numbers)) for _, _, word in named], np.int64)
-        lost, kept = np.nonzero(_may_be_lost(graph))
-        shown = set(np.unique(name[lost] << 32 | name[kept]).tolist())
-        yield not shown <= seen
-        seen |= shown
+        nodes = nodes_of(operations, parts, replace(behavior, places=tuple(whole.tolist())))
+        name = np.array([numbers.setdefault(word, len(numbers)) for _, _, word in nodes], np.int64)
+        update = np.array([number for number, _, _ in nodes], np.int64)
+        lost, kept = np.nonzero(_may_be_lost(graph) & (update >= 0)[:, None])
+        pairs = name[lost] << 32 | name[kept]
+        new = set(np.unique(pairs).tolist()) - seen
+        yield np.unique(update[lost[np.isin(pairs, list(new))]]).tolist() if new else []
+        seen |= new
 
 
 def _may_be_lost(graph: Graph) -> npt.NDArray[np.bool_]:
