@@ -16,6 +16,7 @@ from subprocess import DEVNULL
 
 from kit import Broken, Row, workspace
 from known_bugs import Store, build_store
+from run import table
 
 from powercut.model.filesystem import file_systems
 from powercut.settings import Settings
@@ -80,6 +81,4 @@ def _row(name: str, unit: str, figures: Figures, first: Figures, what: str, base
 
 
 if __name__ == "__main__":
-    from run import table
-
     print(table(measure()), end="")

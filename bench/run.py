@@ -1,6 +1,6 @@
 """Runs the benchmarks and prints what was measured, beside what it is compared with: `make bench`.
 
-    python bench/run.py                     all
+    python bench/run.py                     all but `deep`, which takes half an hour
     python bench/run.py tracing             some
     python bench/run.py --json figures.json also as JSON
 
@@ -21,20 +21,31 @@ from pathlib import Path
 
 from kit import Broken, Row
 
-BENCHMARKS = ("rate_command", "rate_callable", "tracing", "memory_tracing", "large_trace", "lint", "failure_points")
-BENCHMARKS += ("assertions",)
+BENCHMARKS = (
+    "rate_command",
+    "rate_callable",
+    "tracing",
+    "memory_tracing",
+    "large_trace",
+    "lint",
+    "failure_points",
+    "assertions",
+    "search",
+    "growth",
+)
+LONG = ("deep",)  # only by name
 HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of: {', '.join(BENCHMARKS)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of: {', '.join(BENCHMARKS + LONG)}")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures into a file, too")
     options = parser.parse_args(arguments)
-    unknown = [name for name in options.names if name not in BENCHMARKS]
+    unknown = [name for name in options.names if name not in BENCHMARKS + LONG]
     if unknown:
-        parser.error(f"there is no benchmark {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}")
+        parser.error(f"there is no benchmark {', '.join(unknown)}; there are: {', '.join(BENCHMARKS + LONG)}")
     rows: list[Row] = []
     broken = 0
     for name in options.names or BENCHMARKS:

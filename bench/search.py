@@ -26,7 +26,7 @@ from powercut.states.strategies import STRATEGIES, count_states
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
 
-BUDGET = 12.0  # seconds for each search
+BUDGET = 30.0  # seconds for each search; few take that long
 MOST = 1_000_000  # states of representatives that are counted
 
 
