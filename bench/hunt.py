@@ -5,6 +5,7 @@ The program is recorded once; every mode searches the same trace with the same c
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -83,12 +84,14 @@ class _Hunter:
 
 def hunt(known: Known, trace: Trace, mode: Mapping[str, Any], budget: float) -> Hunted:
     """Search a trace in one mode, until something is found."""
-    chosen = {**known.settings, **mode, "check": known.check, "budget": f"{budget:g}s", "lint": False}
+    chosen = {**known.settings, **mode, "check": known.check, "budget": f"{budget:g}s", "lint": False, "cache": False}
     hunter, folder = _Hunter(), known.data.parent
     session = Session(Settings(dir=str(known.data), **chosen), folder, hunter.tell)
+    run_folder = new_run_folder(session.output)
+    shutil.copyfile(trace.name, run_folder / "trace")
     started = time.monotonic()
     with suppress(_Enough):
-        session.explore(trace, new_run_folder(session.output))
+        session.explore(trace, run_folder)
     seconds = time.monotonic() - started
     if hunter.counts is None:
         raise Broken(f"{known.target}, {known.bug}: the search told nothing")

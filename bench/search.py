@@ -22,7 +22,7 @@ from known_bugs import TARGETS
 
 from powercut.model.filesystem import file_systems
 from powercut.settings import Settings
-from powercut.states.strategies import STRATEGIES, count_states
+from powercut.states.strategies import STRATEGIES, total_states
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
 
@@ -80,7 +80,8 @@ def states_of(known: Known, trace: Trace) -> tuple[int | None, int]:
     settings = Settings(**known.settings)
     timeline = Timeline(trace, file_systems(settings.fs, settings.memory)[0])
     states = STRATEGIES["representatives"](timeline, random.Random(0))
-    return count_states(timeline), sum(1 for _ in islice(states, MOST))
+    total = total_states(timeline)
+    return total if isinstance(total, int) else None, sum(1 for _ in islice(states, MOST))
 
 
 def as_text(table: Sequence[Entry]) -> str:

@@ -39,7 +39,10 @@ def test_representatives_find_what_exhaustive_finds_in_a_tenth_of_its_states(
     store = Store(program, bug.name)
     known = Known("store", bug.name, data, store.workload(data, bug.workload), store.check, {"fs": bug.fs[0]})
     trace = known.record()
-    found = {name: hunt(known, trace, MODES[name], budget=10) for name in ("exhaustive", "representative")}
+    found = {
+        name: hunt(known, trace, {**MODES[name], "max_states": 400}, budget=60)
+        for name in ("exhaustive", "representative")
+    }
     assert found["representative"].found >= found["exhaustive"].found, found
     assert found["representative"].found, found
     every, few = states_of(known, trace)
@@ -54,6 +57,6 @@ def test_a_sync_skipped_once_in_a_long_run_is_found_soon(program: Path, data: Pa
     trace = known.record()
     ways = {"all": {}, "representative": MODES["representative"], "exhaustive": MODES["exhaustive"]}
     found: dict[str, Hunted] = {
-        name: hunt(known, trace, {**mode, "max_states": 600}, budget=20) for name, mode in ways.items()
+        name: hunt(known, trace, {**mode, "max_states": 500}, budget=60) for name, mode in ways.items()
     }
     assert {name for name, hunted in found.items() if hunted.found} == {"all", "representative"}, found

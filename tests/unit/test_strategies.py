@@ -18,7 +18,7 @@ from powercut.run.exploration import Budget, Exploration
 from powercut.run.inline import InlineExecutor
 from powercut.states import strategies
 from powercut.states.state import Base, State
-from powercut.states.strategies import FIRST_TURN, STRATEGIES, count_states, is_enumerable, queue
+from powercut.states.strategies import FIRST_TURN, STRATEGIES, is_enumerable, queue, total_states
 from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Kind
@@ -104,7 +104,7 @@ def test_a_search_that_covers_everything_ends_and_says_so(limit: int, monkeypatc
     search = _explore(timeline)
     assert is_enumerable(timeline)
     assert search.counts.exhausted
-    assert search.counts.tested + search.counts.equal == count_states(timeline)
+    assert search.counts.tested + search.counts.equal == total_states(timeline)
 
 
 def test_random_states_are_given_up_when_they_show_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:

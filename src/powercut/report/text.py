@@ -84,7 +84,7 @@ def _behaviors(found: BehaviorCounts) -> str:
     told = f", told by {' and '.join(found.told_by)}" if found.told_by else ""
     return one_line(
         f"behaviors ({found.model}): {found.behaviors}, {found.shapes} different, in {found.groups} groups; "
-        f"{found.explored} explored in {found.states} states{told}"
+        f"{found.reached} tested, {found.explored} in full, in {found.states} states{told}"
     )
 
 

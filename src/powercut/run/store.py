@@ -50,6 +50,8 @@ class BehaviorCounts(msgspec.Struct, kw_only=True):
     behaviors: int
     shapes: int
     groups: int
+    new: int = 0
+    reached: int = 0
     explored: int
     states: int
     in_parts: int
