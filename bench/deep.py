@@ -23,7 +23,7 @@ LIMIT = 600.0  # seconds
 WAYS = {
     "representative": MODES["representative"],
     "default queue": {},
-    "exhaustive": {"strategies": "exhaustive"},
+    "exhaustive": {"strategies": "exhaustive", "equivalence": False},
     "exhaustive and random": MODES["exhaustive"],
     "prefix only": MODES["prefix only"],
 }

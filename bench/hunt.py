@@ -23,9 +23,10 @@ from powercut.trace.reader import Trace
 
 # A mode is what it sets: strategies, and whatever else tells it from others.
 MODES: dict[str, dict[str, Any]] = {
-    "exhaustive": {"strategies": "exhaustive,samples"},
-    "prefix only": {"strategies": "prefixes"},
-    "representative": {"strategies": "representatives"},
+    "exhaustive": {"strategies": "exhaustive,samples", "equivalence": False},
+    "prefix only": {"strategies": "prefixes", "equivalence": False},
+    "representative": {"strategies": "representatives", "equivalence": False},
+    "with equivalence": {"strategies": "representatives", "equivalence": True},
 }
 
 
