@@ -26,7 +26,7 @@ from powercut.model.filesystem import Exposed, FileSystem
 from powercut.model.memory import EADR, PX86
 from powercut.states.marks import MarkSums
 from powercut.states.rules import ExtraSync, Rules
-from powercut.states.state import Base, State
+from powercut.states.state import NEVER, Base, State
 from powercut.states.updates import UpdateKind
 from powercut.states.words import Words
 from powercut.trace.layout import Channel, Kind
@@ -81,9 +81,11 @@ class Timeline:
 
     def pending(self, point: int) -> list[int]:
         """Updates issued and not yet guaranteed at a point, in order."""
-        low = int(np.searchsorted(self._latest_so_far, point, side="right"))
-        high = self.issued(point)
-        return (np.flatnonzero(self.guaranteed[low:high] > point) + low).tolist() if low < high else []
+        low, high = int(np.searchsorted(self._latest_so_far, point, side="right")), self.issued(point)
+        early = self._never[: int(np.searchsorted(self._never, min(low, high)))]
+        late = np.flatnonzero(self.guaranteed[low:high] > point) + low
+        found: list[int] = np.concatenate((early, late)).tolist()
+        return found
 
     def count_pending(self, point: int) -> int:
         """How many updates are pending: what is guaranteed by a point was issued by then."""
@@ -93,9 +95,14 @@ class Timeline:
         return self._guaranteed_by[bisect_right(self._guarantee_times, point)]
 
     @cached_property
+    def _never(self) -> Numbers:
+        """Updates that are never guaranteed: one of them at the start must not make every search for others long."""
+        return np.flatnonzero(self.guaranteed == NEVER)
+
+    @cached_property
     def _latest_so_far(self) -> Numbers:
-        """For each update the latest guarantee of it and those before it."""
-        return np.maximum.accumulate(self.guaranteed) if len(self.updates) else self.guaranteed
+        """For each update the latest guarantee of it and those before it, of those that have one."""
+        return np.maximum.accumulate(np.where(self.guaranteed == NEVER, -1, self.guaranteed))
 
     @cached_property
     def _guarantee_order(self) -> npt.NDArray[np.int32]:
