@@ -76,6 +76,14 @@ def cheaper(name: str, cost: float, unit: str, against: str, other: float, *, ti
     return Row(name, cost, unit, against, other, value, f"ratio >= {times:g}", value >= times)
 
 
+def dearer(name: str, cost: float, unit: str, against: str, other: float, *, times: float | None = None) -> Row:
+    """A row about a cost; the ratio says how many times that of the other it is."""
+    value = cost / other
+    if times is None:
+        return Row(name, cost, unit, against, other, value)
+    return Row(name, cost, unit, against, other, value, f"ratio <= {times:g}", value <= times)
+
+
 @contextlib.contextmanager
 def workspace() -> Iterator[Path]:
     """A temporary folder, in memory where there is some, so that no disk is measured."""

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from kit import HERE, Broken, Row, cpu_of_children, turns, workspace
+from kit import HERE, Broken, Row, cpu_of_children, dearer, turns, workspace
 
 from powercut.record.tracers import call_tracer, memory_tool, why_no_memory_tool
 
@@ -49,12 +49,10 @@ def measure(rounds: int = TURNS, inserts: int = INSERTS) -> list[Row]:
 
 def _rows(best: dict[str, float], what: str) -> list[Row]:
     native = best.pop(NATIVE)
-    rows = []
-    for name, seconds in best.items():
-        ratio = seconds / native
-        target, met = (f"ratio <= {MOST:g}", ratio <= MOST) if name == STACKS else ("", None)
-        rows.append(Row(f"{what}, {name}", seconds, "CPU s", NATIVE, native, ratio, target, met))
-    return rows
+    return [
+        dearer(f"{what}, {name}", seconds, "CPU s", NATIVE, native, times=MOST if name == STACKS else None)
+        for name, seconds in best.items()
+    ]
 
 
 def _once(command: list[str], commands: Path, data: Path) -> Callable[[], float]:

@@ -47,6 +47,8 @@ def test_rows_say_whether_the_target_is_met(bench: ModuleType) -> None:
     assert kit.at_most("load", 3, "s", 2).met is False
     assert kit.cheaper("cost", 5, "us", "strace", 50, times=10).met is True
     assert kit.cheaper("cost", 5, "us", "strace", 50).met is None
+    assert kit.dearer("cost", 6, "us", "alone", 4, times=1.5).met is True
+    assert kit.dearer("cost", 7, "us", "alone", 4, times=1.5).met is False
 
 
 def test_table_is_aligned(bench: ModuleType) -> None:
