@@ -254,17 +254,28 @@ bool page_clear(struct page *page, unsigned low, unsigned high) {
     return last == first || shift(page, last, -(int)(last - first));
 }
 
+/* What lies across an end of the range is cut there; all that changes place is moved once. */
 struct span *page_set(struct page *page, unsigned low, unsigned high) {
-    unsigned i = page_first(page, low);
+    unsigned i = page_first(page, low), end = i;
     if (i < page->count && page->spans[i].low == low && page->spans[i].high == high)
         return &page->spans[i]; /* most writes repeat one */
-    if (i < page->count && page->spans[i].low < high) {
-        if (!page_clear(page, low, high))
-            return NULL;
-        i = page_first(page, low);
-    }
-    if (!shift(page, i, 1))
+    while (end < page->count && page->spans[end].low < high)
+        end++;
+    bool has_left = i < end && page->spans[i].low < low,
+         has_right = i < end && page->spans[end - 1].high > high;
+    struct span left = has_left ? page->spans[i] : (struct span){0};
+    struct span right = has_right ? page->spans[end - 1] : (struct span){0};
+    int more = (has_left + 1 + has_right) - (int)(end - i);
+    if (more && !shift(page, end, more))
         return NULL;
+    if (has_left) {
+        left.high = (uint16_t)low;
+        page->spans[i++] = left;
+    }
+    if (has_right) {
+        right.low = (uint16_t)high;
+        page->spans[i + 1] = right;
+    }
     page->spans[i] = (struct span){.low = (uint16_t)low, .high = (uint16_t)high};
     return &page->spans[i];
 }
