@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    ENOUGH_PAGES = 1 << 14,    /* 64 MB of data that is persistent already are kept in mind */
+    ENOUGH_PAGES = 1 << 8,     /* a megabyte of persistent data is kept in mind: more leaves the cache */
     ENOUGH_LOG_PAGES = 1 << 6, /* few, so that they stay in the cache: a log is emptied at each end */
     MOST_PAGES = 1 << 18,      /* a gigabyte of data that is not yet persistent */
 };
