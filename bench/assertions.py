@@ -1,9 +1,10 @@
-"""What hand-tracked assertions cost: the maps of corpus/assertions with and without them, and the engine itself.
+"""What assertions cost: a record in the program and in the worker, hand-tracked maps, memory.
 
-The program is the same but for `-DPOWERCUT`: inserts of new keys that write, flush (clwb) and fence for real, each a
-transaction of a persistent map, in memory that is mapped before. Application CPU is that of the program's own process;
-wall time ends when everything is checked. Both are from pc_init to pc_exit, the best of some turns; what counts is the
-geometric mean over five maps and four sizes of values. One worker checks.
+A record by itself: the loop of assertions_loop.c makes transactions of eight records each on a small working set. In a
+program: the five maps of corpus/assertions with and without checks, the same source but for `-DPOWERCUT`. It inserts new
+keys, writing, flushing (clwb) and fencing for real, in memory that is mapped before. CPU is that of the program's own
+process, wall time ends when everything is checked, both from pc_init to pc_exit, the best of some turns; what counts is
+the geometric mean over maps and sizes of values. One worker checks.
 """
 
 from __future__ import annotations
@@ -11,68 +12,119 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
 
 from kit import HERE, Broken, Row, at_most, dearer, run, turns, workspace
 
-from powercut.assertions.build import checker
-from powercut.assertions.checker import CheckOptions, run_checked
-from powercut.assertions.outcome import Outcome
+from powercut.assertions.build import checker, compiler_flags, linker_flags
+from powercut.assertions.outcome import Outcome, read_outcome
 
 sys.path.insert(0, str(HERE.parent / "corpus" / "assertions"))
 
 from assertion_cases import MAPS, SIZES, build_maps
 
-TURNS = 7
+TURNS = 5
+TRANSACTIONS, OBJECTS, SIZE = 200_000, 4096, 64  # of the loop
 INSERTS = 20_000
 MOST_CPU, MOST_WALL = 1.5, 1.7  # times the program without checks
 MOST_RECORD, MOST_CHECK = 25.0, 50.0  # nanoseconds a record
-LENGTH, TIMES = 40_000, 8  # operations of a run on the same few keys, and how many times as long the other is
+NOISE = 1.1  # two measurements of the same thing differ as much on a busy machine
+LONGER = 8  # times: the run whose memory is compared
+POLL = 0.002  # seconds
+
+Key = tuple[str, int]  # a map, and the size of its values
+Command = Sequence[str | Path]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of one run."""
+    """Seconds of one run of the maps."""
 
     cpu: float
     wall: float
 
 
 @dataclass(frozen=True, slots=True)
-class Programs:
-    """The maps, without checks and with them."""
+class Check:
+    """One run under the checker: what the program printed, what was checked, and the checker's most memory in bytes."""
 
-    plain: Path
-    checked: Path
+    printed: str
+    outcome: Outcome
+    peak: int
+
+    @property
+    def record(self) -> float:
+        """Nanoseconds that checking a record took."""
+        return self.outcome.checking_ns / self.outcome.operations
 
 
 def measure(rounds: int = TURNS, inserts: int = INSERTS) -> list[Row]:
-    """All of it."""
+    """All rows."""
     with workspace() as space:
-        programs = Programs(build_maps(space, checked=False), build_maps(space))
-        plain, checked = compare(programs, rounds, inserts)
-        outcomes = {key: check(programs.checked, *insertion(*key, inserts)) for key in checked}
+        plain, checked = build_maps(space, checked=False), build_maps(space)
         return [
-            *slowdowns(plain, checked),
-            *record_costs(plain, checked, outcomes),
-            *trace_lengths(programs.checked, rounds, inserts),
-            *memory(programs.checked, space),
+            *loop_rows(build_loop(space), space, rounds),
+            *map_rows(plain, checked, space, rounds, inserts),
+            *trace_rows(checked, space, rounds, inserts),
+            *memory_rows(checked, space, inserts),
         ]
 
 
-Costs = dict[tuple[str, int], Cost]  # by map and size of values
+def build_loop(space: Path) -> Path:
+    """Compile the loop."""
+    program = space / "assertions_loop"
+    source = str(HERE / "assertions_loop.c")
+    run(["cc", "-O2", *compiler_flags(), "-o", str(program), source, *linker_flags()])
+    return program
 
 
-def compare(programs: Programs, rounds: int, inserts: int) -> tuple[Costs, Costs]:
-    """Every map with every size of values, without and with checks, turn by turn."""
-    plain, checked = {}, {}
+def loop_rows(loop: Path, space: Path, rounds: int) -> list[Row]:
+    """A record by itself."""
+    command = [loop, *map(str, (OBJECTS, SIZE, TRANSACTIONS, 1000))]
+    runs = [check(command, space) for _ in range(rounds)]
+    program = min(float(one.printed.split()[0]) for one in runs)
+    return [
+        at_most("a record in the program's thread", program, "ns", MOST_RECORD),
+        at_most("a record in the worker", min(one.record for one in runs), "ns", MOST_CHECK),
+    ]
+
+
+def map_rows(plain: Path, checked: Path, space: Path, rounds: int, inserts: int) -> list[Row]:
+    """The maps without and with checks, turn by turn, and what that makes for a record."""
+    without: dict[Key, Cost] = {}
+    with_checks: dict[Key, Cost] = {}
+    checks: dict[Key, Check] = {}
     for key in ((name, size) for size in SIZES for name in MAPS):
         words = insertion(*key, inserts)
-        plain[key], checked[key] = contest(rounds, [programs.plain, *words], [programs.checked, *words])
-    return plain, checked
+        without[key], with_checks[key] = contest(rounds, [plain, *words], [checked, *words])
+        checks[key] = min((check([checked, *words], space) for _ in range(rounds)), key=lambda one: one.record)
+    records = sum(one.outcome.operations for one in checks.values())
+    in_program = 1e9 * sum(with_checks[key].cpu - without[key].cpu for key in without) / records
+    in_worker = sum(one.outcome.checking_ns for one in checks.values()) / records
+    return [
+        *slowdowns(without, with_checks),
+        at_most("maps: a record in the program's thread", in_program, "ns", MOST_RECORD),
+        at_most("maps: a record in the worker", in_worker, "ns", MOST_CHECK),
+    ]
+
+
+def slowdowns(without: dict[Key, Cost], with_checks: dict[Key, Cost]) -> list[Row]:
+    """Application CPU and wall time, over all and for each size of values."""
+    rows = []
+    for size in (None, *SIZES):
+        keys = [key for key in without if size in (None, key[1])]
+        what = "all sizes" if size is None else f"{size} bytes"
+        for clock, label, most in (("cpu", "application CPU", MOST_CPU), ("wall", "wall", MOST_WALL)):
+            cost, other = (
+                1e3 * geometric_mean(getattr(costs[key], clock) for key in keys) for costs in (with_checks, without)
+            )
+            limit = most if size is None else None
+            rows.append(dearer(f"five maps, {what}, {label}", cost, "ms", "without checks", other, times=limit))
+    return rows
 
 
 def insertion(name: str, size: int, inserts: int) -> list[str]:
@@ -81,95 +133,66 @@ def insertion(name: str, size: int, inserts: int) -> list[str]:
     return [name, "--keys", "0", "--operations", str(inserts), "--size", str(size), "--pool-size", str(room)]
 
 
-def contest(rounds: int, *commands: list[str | Path]) -> list[Cost]:
+def contest(rounds: int, *commands: Command) -> list[Cost]:
     """The best CPU and wall time of each command, all turn by turn."""
-    seen: dict[str, list[Cost]] = {str(number): [] for number in range(len(commands))}
+    seen: list[list[Cost]] = [[] for _ in commands]
 
-    def contestant(number: str, command: list[str | Path]) -> Callable[[], float]:
-        def once() -> float:
-            seen[number].append(timed_run(command))
-            return 0.0
+    def once(number: int) -> float:
+        seen[number].append(timed_run(commands[number]))
+        return 0.0
 
-        return once
-
-    turns(rounds, {str(number): contestant(str(number), command) for number, command in enumerate(commands)})
-    return [Cost(min(cost.cpu for cost in costs), min(cost.wall for cost in costs)) for costs in seen.values()]
+    contestants: dict[str, Callable[[], float]] = {str(n): partial(once, n) for n in range(len(commands))}
+    turns(rounds, contestants)
+    return [Cost(min(cost.cpu for cost in costs), min(cost.wall for cost in costs)) for costs in seen]
 
 
-def timed_run(command: Iterable[str | Path]) -> Cost:
-    """One run, as the program itself tells its times."""
+def timed_run(command: Command) -> Cost:
+    """One run of the maps, as the program itself tells its times."""
     words = run([*map(str, command), "--time"]).split()
     told = dict(zip(words[::2], words[1::2], strict=True))
     return Cost(float(told["cpu"]), float(told["wall"]))
 
 
-def check(program: Path, *words: str) -> Outcome:
-    """One run under powercut check, which tells what was checked."""
-    outcome, _ = run_checked([str(program), *words], HERE, CheckOptions(quiet=True))
-    if outcome.code or outcome.signal or outcome.findings:
-        raise Broken(f"{' '.join(words)}: the map is not correct")
-    return outcome
-
-
-def slowdowns(plain: Costs, checked: Costs) -> list[Row]:
-    """Application CPU and wall time, over all and for each size of values."""
-    rows = []
-    for size in (None, *SIZES):
-        keys = [key for key in plain if size in (None, key[1])]
-        what = f"{len(keys)} maps and sizes" if size is None else f"five maps, {size} bytes"
-        for clock, most in (("cpu", MOST_CPU), ("wall", MOST_WALL)):
-            cost, other = (
-                1e3 * geometric_mean(getattr(costs[key], clock) for key in keys) for costs in (checked, plain)
-            )
-            name = f"assertions, {what}, {'application CPU' if clock == 'cpu' else 'wall'}"
-            rows.append(dearer(name, cost, "ms", "without", other, times=most if size is None else None))
-    return rows
-
-
-def record_costs(plain: Costs, checked: Costs, outcomes: dict[tuple[str, int], Outcome]) -> list[Row]:
-    """Nanoseconds a record, in the thread that records and in the one that checks."""
-    records = sum(outcome.operations for outcome in outcomes.values())
-    application = 1e9 * sum(checked[key].cpu - plain[key].cpu for key in plain) / records
-    worker = sum(outcome.checking_ns for outcome in outcomes.values()) / records
-    return [
-        at_most("assertions: a record in the application thread", max(application, 0.1), "ns", MOST_RECORD),
-        at_most("assertions: a record in the worker", worker, "ns", MOST_CHECK),
-    ]
-
-
-def trace_lengths(program: Path, rounds: int, inserts: int) -> list[Row]:
-    """Many transactions in one trace against one in each."""
+def trace_rows(checked: Path, space: Path, rounds: int, inserts: int) -> list[Row]:
+    """What it takes to check an insert, with many of them in one trace and with one in each."""
     rows = []
     for name in ("hashmap-tx", "hashmap-atomic"):  # with transactions, and with questions about order
-        words = [program, *insertion(name, SIZES[0], inserts), "--trace"]
-        long, short = contest(rounds, [*words, "1000"], [*words, "1"])
-        cost, other = (1e9 * one.wall / inserts for one in (long, short))
-        rows.append(dearer(f"{name}: an insert, 1,000 in a trace", cost, "ns", "1 in a trace", other, times=1.0))
+        lengths = {str(n): [checked, *insertion(name, SIZES[0], inserts), "--trace", str(n)] for n in (1000, 1)}
+        costs = turns(2 * rounds, {n: partial(checking_cost, command, space) for n, command in lengths.items()})
+        many, one = (1e9 * min(costs[n]) / inserts for n in ("1000", "1"))
+        what = f"{name}: to check an insert, 1,000 in a trace"
+        rows.append(dearer(what, many, "ns", "1 in a trace", one, times=NOISE))
     return rows
 
 
-def memory(program: Path, space: Path) -> list[Row]:
-    """The checker's memory after a run, and after one on the same keys that is longer."""
+def checking_cost(command: Command, space: Path) -> float:
+    """CPU seconds of the worker."""
+    return check(command, space).outcome.checking_ns / 1e9
+
+
+def memory_rows(checked: Path, space: Path, inserts: int) -> list[Row]:
+    """The checker's memory for a run, and for a longer one that writes as much more memory."""
     short, long = (
-        max(peak(program, space, operations, name) for name in MAPS) for operations in (LENGTH, TIMES * LENGTH)
+        max(check([checked, *insertion(name, SIZES[0], count)], space).peak for name in MAPS) / 1e6
+        for count in (inserts, LONGER * inserts)
     )
-    return [
-        Row(f"assertions: memory of the checker, {TIMES * LENGTH:,} operations", long / 1e6, "MB"),
-        at_most(f"assertions: memory for {TIMES} times the operations", long / short, "times", 1.05),
-    ]
+    return [dearer(f"memory of the checker, {LONGER} times the run", long, "MB", "the shorter run", short, times=NOISE)]
 
 
-def peak(program: Path, space: Path, operations: int, name: str) -> int:
-    """The most memory that the checking process had, in bytes; it is looked at while it runs."""
-    words = [str(checker()), "--out", str(space / "outcome"), "--", str(program), name, "--keys", "500"]
-    process = subprocess.Popen([*words, "--operations", str(operations)], stdout=subprocess.DEVNULL)
-    most = 0
-    while process.poll() is None:
-        most = max(most, peak_of(process.pid))
-        time.sleep(0.002)
-    if process.returncode != 0 or most == 0:
-        raise Broken("the checker failed")
-    return most
+def check(command: Command, space: Path) -> Check:
+    """One run under the checker, which is looked at while it runs: what is inherited at its start does not count."""
+    out = space / "outcome.json"
+    words = [str(checker()), "--out", str(out), "--", *map(str, command)]
+    peak = 0
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            peak = max(peak, peak_of(process.pid))
+            time.sleep(POLL)
+        printed = process.stdout.read() if process.stdout else ""
+    outcome = read_outcome(out)
+    if process.returncode or outcome.trouble or outcome.code or outcome.signal or outcome.findings:
+        raise Broken(f"{' '.join(words)}: it failed, or something was found")
+    return Check(printed, outcome, peak)
 
 
 def peak_of(pid: int) -> int:
