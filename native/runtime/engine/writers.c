@@ -1,15 +1,17 @@
 /* Pages and their writers: a table that only grows, changed without locks. */
 #include "writers.h"
 
-enum { THREAD_BITS = 16, MANY = 0xffff, MOST = WRITERS_SLOTS / 2 };
+enum { THREAD_BITS = 16, MANY = 0xffff, MOST = WRITERS_SLOTS / 2, NEIGHBOURS = 8 };
 
 /* Threads are numbered from 1; beyond the last number they start again, which can only hide a warning. */
 static uint64_t entry_of(uint64_t page, uint32_t thread) {
     return page << THREAD_BITS | (thread % (MANY - 1) + 1);
 }
 
+/* Neighbours lie together: memory is most often written from page to page. */
 static uint32_t slot_of(uint64_t page) {
-    return (uint32_t)((page * 0x9e3779b97f4a7c15u) >> 40) % WRITERS_SLOTS;
+    uint64_t line = (page / NEIGHBOURS * 0x9e3779b97f4a7c15u) >> 40;
+    return (uint32_t)(line * NEIGHBOURS + page % NEIGHBOURS) % WRITERS_SLOTS;
 }
 
 void writers_note(struct writers *writers, uint64_t page, uint32_t thread) {
