@@ -1,7 +1,7 @@
 """What assertions cost: a record in the program and in the worker, hand-tracked maps, memory.
 
 A record by itself: the loop of assertions_loop.c makes transactions of eight records each on a small working set. In a
-program: the five maps of corpus/assertions with and without checks, the same source but for `-DPOWERCUT`. It inserts new
+program: the maps of corpus/assertions with and without checks, the same source but for `-DPOWERCUT`. It inserts new
 keys, writing, flushing (clwb) and fencing for real, in memory that is mapped before. CPU is that of the program's own
 process, wall time ends when everything is checked, both from pc_init to pc_exit, the best of some turns; what counts is
 the geometric mean over maps and sizes of values. One worker checks.
