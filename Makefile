@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.powercut-installed
 RAY_VENV := .venv-ray
 RAY_STAMP := $(RAY_VENV)/.powercut-installed
-NATIVE := $(wildcard native/*.h native/*/*.c native/*/*.h native/*/*/*.c native/*/*/*.h)
-C_FORMAT := $(NATIVE)
+C_FORMAT := $(wildcard native/*.h native/*/*.c native/*/*.h native/*/*/*.c native/*/*/*.h)
+NATIVE := $(C_FORMAT) $(wildcard native/*/*/*.S)
 
 .PHONY: setup demo test test-ray lint format bench clean
 

@@ -18,10 +18,11 @@ enum { LARGEST = 1u << 30 }; /* no object of persistent memory is tracked that i
 /* Sets of operations, as bits. */
 static const uint32_t about_pools =
     SET_OF(PC_POOL) | SET_OF(PC_UNPOOL) | SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
-static const uint32_t with_range =
-    SET_OF(PC_WRITE) | SET_OF(PC_WRITE_NT) | SET_OF(PC_FLUSH) | SET_OF(PC_DC_CVAP) | SET_OF(PC_TX_ADD) |
-    SET_OF(PC_TX_ALLOC) | SET_OF(PC_IS_PERSISTENT) | SET_OF(PC_FIRST) | SET_OF(PC_IS_ORDERED_BEFORE) |
-    SET_OF(PC_POOL) | SET_OF(PC_UNPOOL) | SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
+static const uint32_t with_range = SET_OF(PC_WRITE) | SET_OF(PC_WRITE_NT) | SET_OF(PC_FLUSH) |
+                                   SET_OF(PC_LIBRARY_FLUSH) | SET_OF(PC_DC_CVAP) | SET_OF(PC_TX_ADD) |
+                                   SET_OF(PC_TX_ALLOC) | SET_OF(PC_IS_PERSISTENT) | SET_OF(PC_FIRST) |
+                                   SET_OF(PC_IS_ORDERED_BEFORE) | SET_OF(PC_POOL) | SET_OF(PC_UNPOOL) |
+                                   SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
 
 static inline bool has_range(unsigned code) {
     return with_range >> code & 1;

@@ -18,6 +18,7 @@ const struct model model_eadr = {
     .effect = {[PC_WRITE] = WRITES_THROUGH,
                [PC_WRITE_NT] = WRITES,
                [PC_FLUSH] = FLUSHES_FREELY,
+               [PC_LIBRARY_FLUSH] = FLUSHES_FREELY,
                [PC_DC_CVAP] = FLUSHES_FREELY,
                [PC_FENCE] = FENCES,
                [PC_DSB] = FENCES,

@@ -6,6 +6,7 @@ const struct model model_x86 = {
     .effect = {[PC_WRITE] = WRITES,
                [PC_WRITE_NT] = WRITES_THROUGH,
                [PC_FLUSH] = FLUSHES,
+               [PC_LIBRARY_FLUSH] = FLUSHES,
                [PC_DC_CVAP] = FLUSHES,
                [PC_FENCE] = FENCES,
                [PC_DSB] = FENCES,

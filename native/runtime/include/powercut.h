@@ -87,7 +87,9 @@ enum pc_operation {
     PC_END,
     PC_SEND_TRACE,
     PC_THREAD_END,
-    PC_OPERATIONS /* how many there are, and one */
+    PC_LIBRARY_FLUSH, /* a library writes back what it knows of: whether that is needed is not the program's
+                         affair */
+    PC_OPERATIONS     /* how many there are, and one */
 };
 
 #ifdef POWERCUT
@@ -102,6 +104,10 @@ void pc_record_number_(enum pc_operation operation, const volatile void *address
 uint32_t pc_number_of_(struct pc_site *site);
 uint32_t pc_number_of_address_(const void *code); /* of an instruction instead of a line of source */
 int pc_tracking_(void);                           /* whether this thread is tracked now */
+int pc_init_automatically_(void); /* as pc_init, for every thread; the program's own may follow */
+void pc_watch_file_(const void *address, size_t size, int is_mapped); /* a pool, if none is registered */
+int pc_is_watched_(const volatile void *address);
+int pc_is_file_(const void *address); /* of pc_watch_file_ */
 void pc_range_(enum pc_operation operation, const volatile void *address, size_t size, struct pc_site *site);
 void pc_control_(enum pc_operation operation, struct pc_site *site);
 int pc_init_(const struct pc_options *options, struct pc_site *site);
@@ -149,15 +155,23 @@ size_t pc_count_results(enum pc_severity severity);
 #define pc_tx_checker_start()                      PC_NAMED_(PC_TX_CHECKER_START)
 #define pc_tx_checker_end()                        PC_NAMED_(PC_TX_CHECKER_END)
 
-/* Operations. */
-#define pc_write(address, size)    PC_RECORD_(PC_WRITE, address, size)
-#define pc_write_nt(address, size) PC_RECORD_(PC_WRITE_NT, address, size)
-#define pc_flush(address, size)    PC_RECORD_(PC_FLUSH, address, size)
-#define pc_fence()                 PC_NAMED_(PC_FENCE)
+/* Operations. With `powercut cc` the instructions themselves are recorded, and what is told by hand is not.
+ */
+#ifdef POWERCUT_AUTOMATIC
+#define PC_RECORD_BY_HAND_(operation, address, size) ((void)sizeof((void)(address), (void)(size), 0))
+#define PC_NAMED_BY_HAND_(operation)                 ((void)0)
+#else
+#define PC_RECORD_BY_HAND_(operation, address, size) PC_RECORD_(operation, address, size)
+#define PC_NAMED_BY_HAND_(operation)                 PC_NAMED_(operation)
+#endif
+#define pc_write(address, size)    PC_RECORD_BY_HAND_(PC_WRITE, address, size)
+#define pc_write_nt(address, size) PC_RECORD_BY_HAND_(PC_WRITE_NT, address, size)
+#define pc_flush(address, size)    PC_RECORD_BY_HAND_(PC_FLUSH, address, size)
+#define pc_fence()                 PC_NAMED_BY_HAND_(PC_FENCE)
+#define pc_dc_cvap(address, size)  PC_RECORD_BY_HAND_(PC_DC_CVAP, address, size)
+#define pc_dsb()                   PC_NAMED_BY_HAND_(PC_DSB)
 #define pc_ofence()                PC_NAMED_(PC_OFENCE)
 #define pc_dfence()                PC_NAMED_(PC_DFENCE)
-#define pc_dc_cvap(address, size)  PC_RECORD_(PC_DC_CVAP, address, size)
-#define pc_dsb()                   PC_NAMED_(PC_DSB)
 #define pc_tx_begin()              PC_NAMED_(PC_TX_BEGIN)
 #define pc_tx_add(address, size)   PC_RECORD_(PC_TX_ADD, address, size)
 #define pc_tx_alloc(address, size) PC_RECORD_(PC_TX_ALLOC, address, size)

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "program.h"
 
+#include "../instrument/watch.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +54,7 @@ static void change(enum pc_operation operation, uint64_t low, uint64_t high) {
         ranges_remove(&objects.excluded, low, high);
         break;
     }
+    watch_pools(&objects.pools);
 }
 
 void pc_range_(enum pc_operation operation, const volatile void *address, size_t size, struct pc_site *site) {
@@ -82,6 +85,7 @@ void objects_forget(void) {
     ranges_free(&objects.pools);
     ranges_free(&objects.excluded);
     objects.version = 0;
+    watch_pools(&objects.pools);
     while (objects.variables) {
         struct variable *gone = objects.variables;
         objects.variables = gone->next;

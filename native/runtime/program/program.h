@@ -15,7 +15,8 @@ struct session {
     uint32_t number;                 /* counts the sessions: numbers of sites hold for one */
     bool every_thread;
     _Atomic bool quiet;
-    bool attached; /* powercut check does the checking, and the reporting */
+    bool automatic; /* begun before the program's own pc_init, which takes it over */
+    bool attached;  /* powercut check does the checking, and the reporting */
     uint32_t pid;
     pthread_mutex_t lock;
 };

@@ -3,6 +3,7 @@
 #include "program.h"
 
 #include "../engine/engine.h"
+#include "../instrument/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,28 +121,46 @@ static void prepare_once(void) {
     atexit(at_exit);
 }
 
+static void begin_session(struct channel *channel, const struct pc_options *options) {
+    session.every_thread = options->every_thread != 0;
+    session.number = session.number % 255 + 1; /* 0 is the number of places that were never used */
+    atomic_store(&session.channel, channel);
+    atomic_fetch_add(&pc_phase, 1);
+    watch_session(true);
+}
+
 int pc_init_(const struct pc_options *options, struct pc_site *site) {
     static const struct pc_options defaults = PC_OPTIONS_DEFAULT;
     int reason = errno;
     pthread_once(&once, prepare_once);
+    options = options ? options : &defaults;
+    if (session.automatic) { /* the program says itself what is to be tracked */
+        session.automatic = false;
+        leave_ring(SITE_UNKNOWN);
+        begin_session(atomic_load(&session.channel), options);
+        return 0;
+    }
     if (atomic_load(&session.channel)) {
         complain(KIND_SECOND_INIT, site);
         return 0;
     }
-    options = options ? options : &defaults;
     const char *given = getenv("POWERCUT_CHANNEL");
     session.attached = given && *given;
     struct channel *channel = session.attached ? given_channel(given, options) : own_channel(options);
     if (!channel)
         return -1;
     session.pid = (uint32_t)getpid();
-    session.every_thread = options->every_thread != 0;
-    session.number = session.number % 255 + 1; /* 0 is the number of places that were never used */
     atomic_fetch_add(&channel->attached, 1);
-    atomic_store(&session.channel, channel);
-    atomic_fetch_add(&pc_phase, 1);
+    begin_session(channel, options);
     errno = reason;
     return 0;
+}
+
+int pc_init_automatically_(void) {
+    const struct pc_options options = {.every_thread = 1};
+    int failed = pc_init_(&options, NULL);
+    session.automatic = !failed;
+    return failed;
 }
 
 void pc_exit_(struct pc_site *site) {
@@ -151,6 +170,8 @@ void pc_exit_(struct pc_site *site) {
         complain(KIND_EXIT_WITHOUT_INIT, site);
     } else {
         end_session(number_of(site));
+        watch_session(false);
+        session.automatic = false;
         atomic_store(&session.channel,
                      NULL); /* its memory stays readable: another thread may be about to record */
         atomic_fetch_add(&pc_phase, 1);

@@ -1,13 +1,11 @@
 /* Numbers for places: given when a place is first used, and good until pc_exit. */
 #define _GNU_SOURCE
-#include "program.h"
+#include "sites.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { ADDRESS_SLOTS = 1 << 14 };
 
 uint32_t number_of(struct pc_site *site) {
     uint32_t tag = (session.number & 0xff) << 24, known = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
@@ -28,12 +26,7 @@ uint32_t pc_number_of_(struct pc_site *site) {
     return number_of(site);
 }
 
-/* Numbers of instructions: a table that only grows, looked up without a lock. A full one gives unknown
- * places. */
-static struct {
-    _Atomic uintptr_t code;
-    _Atomic uint32_t number;
-} addresses[ADDRESS_SLOTS];
+struct address_slot addresses[ADDRESS_SLOTS]; /* a full one gives unknown places */
 
 static uint32_t add_address(struct channel *channel, const void *code) {
     Dl_info object = {0};
@@ -50,7 +43,7 @@ static uint32_t add_address(struct channel *channel, const void *code) {
 uint32_t pc_number_of_address_(const void *code) {
     struct channel *channel = atomic_load(&session.channel);
     uint32_t tag = (session.number & 0xff) << 24;
-    size_t slot = (size_t)(((uintptr_t)code * 0x9e3779b97f4a7c15u) >> 40) % ADDRESS_SLOTS;
+    size_t slot = slot_of((uintptr_t)code);
     for (unsigned looked = 0; channel && looked < ADDRESS_SLOTS / 2;
          looked++, slot = (slot + 1) % ADDRESS_SLOTS) {
         uintptr_t none = 0;

@@ -1,12 +1,10 @@
 /* Records: two stores into the thread's own ring. Everything that can wait is out of the way of that. */
 #define _GNU_SOURCE
-#include "program.h"
+#include "put.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 enum { PATIENCE_MS = 50, RING_PATIENCE_MS = 200 };
 
@@ -47,19 +45,6 @@ static bool make_room(struct channel *channel) {
         if (atomic_load(&channel->done) || (checker && process_is_gone(checker)))
             return false;
     }
-}
-
-static inline __attribute__((always_inline)) void put(unsigned code, uint64_t address, uint64_t size,
-                                                      uint32_t site) {
-    struct record *record = &self.records[self.next & self.mask];
-    uint64_t lap = self.next & (self.mask + 1) ? 0 : (uint64_t)1 << RECORD_LAP_SHIFT;
-    uint64_t bytes = UNLIKELY(size > RECORD_HUGE) ? RECORD_HUGE : size;
-    record->address = address;
-    atomic_store_explicit(&record->word,
-                          bytes << RECORD_SIZE_SHIFT | (uint64_t)(site & RECORD_SITE) << RECORD_SITE_SHIFT |
-                              lap | code,
-                          memory_order_release);
-    self.next++;
 }
 
 void put_record(unsigned code, uint64_t address, uint64_t size, uint32_t site) {

@@ -30,6 +30,8 @@ COMMANDS = (
     "syncs",
     "lint",
     "check",
+    "cc",
+    "c++",
     "config",
     "points",
     "graph",
@@ -50,7 +52,8 @@ class LazyGroup(click.Group):
         """The command of a name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"powercut.commands.{cmd_name}").command
+        module = cmd_name.replace("+", "x")  # c++
+        command: click.Command = import_module(f"powercut.commands.{module}").command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

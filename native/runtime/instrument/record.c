@@ -1,0 +1,34 @@
+/* The record of an instruction, as far as that goes without anything that might touch a vector register: this
+ * file is compiled for general registers only, and calls nothing. */
+#include "moment.h"
+#include "watch.h"
+
+#include "../program/put.h"
+#include "../program/sites.h"
+
+_Static_assert(AT_WRITE == PC_WRITE && AT_WRITE_NT == PC_WRITE_NT && AT_FLUSH == PC_FLUSH &&
+                   AT_A_FENCE == PC_FENCE,
+               "entries.S has the numbers of powercut.h");
+
+/* A thread that is not tracked in this session, and will not be by an operation. */
+static bool is_untracked(void) {
+    return self.session == session.number ? !self.started : !session.every_thread;
+}
+
+int pc_record_moment(const struct moment *moment) {
+    unsigned way = way_of(moment);
+    bool fences = way == AT_FENCE || way == AT_LOCKED,
+         writes = way != AT_FENCE && is_watched(moment->address);
+    if ((!fences && !writes) || is_untracked())
+        return 0;
+    uint64_t size;
+    uint32_t site = known_address(moment->caller - 1);
+    if (self.phase != atomic_load_explicit(&pc_phase, memory_order_relaxed) || self.limit - self.next < 2 ||
+        !site || !size_of(moment, &size))
+        return 1;
+    if (fences)
+        put(PC_FENCE, 0, 0, site);
+    if (writes && size)
+        put(moment->code & 0xff, moment->address, size, site);
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* The addresses whose stores are recorded: the pools that the program registered, or, if it registered none,
+ * the files that it mapped. */
+#ifndef POWERCUT_WATCH_H
+#define POWERCUT_WATCH_H
+
+#include "../ranges.h"
+
+#include <stdatomic.h>
+
+enum { WATCHED_MOST = 32 }; /* ranges; the last one takes in what is more */
+
+/* One range around all: the first look at every store. A size of 0: nothing is watched now. */
+struct watched {
+    _Atomic uint64_t low, size;
+};
+extern struct watched pc_watched;
+extern struct watched watched_ranges[WATCHED_MOST];
+extern _Atomic uint32_t watched_count;
+
+/* Whether a store at an address is to be recorded. */
+static inline bool is_watched(uint64_t address) {
+    uint32_t count = atomic_load_explicit(&watched_count, memory_order_relaxed);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t low = atomic_load_explicit(&watched_ranges[i].low, memory_order_relaxed);
+        if (address - low < atomic_load_explicit(&watched_ranges[i].size, memory_order_relaxed))
+            return true;
+    }
+    return false;
+}
+
+/* A session begins or ends; the program's pools are others than before. */
+void watch_session(bool active);
+void watch_pools(const struct ranges *pools);
+
+#endif
