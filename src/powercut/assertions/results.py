@@ -11,7 +11,7 @@ from powercut.findings.finding import Location
 from powercut.findings.identity import identify
 from powercut.lint.misuse import Misuse
 from powercut.lint.patterns import Harm, Severity
-from powercut.trace.symbols import Symbolizer
+from powercut.trace.symbols import Symbolizer, user_frame
 
 _NOWHERE = "the end of the program"
 _ROLES = {  # what the other place is, where it is no flush
@@ -34,7 +34,8 @@ class _Namer:
         if place.line == 0 and place.file:
             frames = self.symbols.resolve([(place.file, place.offset)])[place.file, place.offset]
             stack = tuple(str(frame) for frame in frames) if len(frames) > 1 else ()
-            return Location(frames[0].file, frames[0].line, frames[0].function, role, stack=stack)
+            own = user_frame(frames) or frames[0]  # not a header of the compiler's, inlined there
+            return Location(own.file, own.line, own.function, role, stack=stack)
         if not place.file:
             return Location(None, None, f"address {place.offset:#x}", role)
         return Location(self._found(place.file), place.line, place.function or None, role)
