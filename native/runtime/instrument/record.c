@@ -12,6 +12,8 @@ _Static_assert(AT_WRITE == PC_WRITE && AT_WRITE_NT == PC_WRITE_NT && AT_FLUSH ==
 
 /* A thread that is not tracked in this session, and will not be by an operation. */
 static bool is_untracked(void) {
+    if (!atomic_load_explicit(&session.channel, memory_order_relaxed))
+        return true;
     return self.session == session.number ? !self.started : !session.every_thread;
 }
 

@@ -71,6 +71,12 @@ static struct channel *own_channel(const struct pc_options *options) {
     return channel;
 }
 
+/* What the command line has not chosen the program may. */
+static void wish_for_model(struct channel *channel, const struct pc_options *options) {
+    if (!channel->model[0] && options->model)
+        snprintf(channel->model, sizeof channel->model, "%s", options->model);
+}
+
 /* The channel of the powercut check that started this program. */
 static struct channel *given_channel(const char *path, const struct pc_options *options) {
     int descriptor = above_standard(open(path, O_RDWR | O_CLOEXEC));
@@ -80,8 +86,8 @@ static struct channel *given_channel(const char *path, const struct pc_options *
                 strerror(errno));
     if (descriptor >= 0)
         close(descriptor);
-    if (channel && !channel->model[0] && options->model)
-        snprintf(channel->model, sizeof channel->model, "%s", options->model);
+    if (channel)
+        wish_for_model(channel, options);
     return channel;
 }
 
@@ -137,6 +143,7 @@ int pc_init_(const struct pc_options *options, struct pc_site *site) {
     if (session.automatic) { /* the program says itself what is to be tracked */
         session.automatic = false;
         leave_ring(SITE_UNKNOWN);
+        wish_for_model(atomic_load(&session.channel), options);
         begin_session(atomic_load(&session.channel), options);
         return 0;
     }
