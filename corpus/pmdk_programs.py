@@ -29,9 +29,19 @@ def available() -> bool:
     return (EXAMPLES / "map" / "mapcli.c").exists() and Path("/usr/include/libpmemobj.h").exists()
 
 
+def includes() -> list[str]:
+    """Where the examples find their headers."""
+    return [f"-I{PMDK}", *(f"-I{EXAMPLES / name}" for name in _FOLDERS)]
+
+
+def map_sources() -> list[Path]:
+    """All maps, and what gives them one face."""
+    return [path for pattern in _MAP_SOURCES for path in sorted(EXAMPLES.glob(pattern))]
+
+
 def build(folder: Path) -> None:
     """Compile all programs into a folder."""
-    maps = _map_sources()
+    maps = map_sources()
     sources = {
         "mapcli": [EXAMPLES / "map" / "mapcli.c", *maps],
         "map_check": [PMDK / "map_check.c", *maps],
@@ -49,17 +59,12 @@ def build(folder: Path) -> None:
 
 def build_without_snapshots(program: Path) -> None:
     """Compile mapcli with a mistake: its transactions do not snapshot what they change."""
-    _compile(program, [EXAMPLES / "map" / "mapcli.c", *_map_sources()], "-include", PMDK / "no_snapshot.h")
-
-
-def _map_sources() -> list[Path]:
-    return [path for pattern in _MAP_SOURCES for path in sorted(EXAMPLES.glob(pattern))]
+    _compile(program, [EXAMPLES / "map" / "mapcli.c", *map_sources()], "-include", PMDK / "no_snapshot.h")
 
 
 def _compile(program: Path, files: Sequence[Path], *options: str | Path) -> None:
-    includes = [f"-I{PMDK}", *(f"-I{EXAMPLES / name}" for name in _FOLDERS)]
     libraries = ["-lpmemobj", "-lpmem", "-pthread"]
-    command = ["gcc", "-g", "-O1", *options, *includes, "-o", program, *files, *libraries]
+    command = ["gcc", "-g", "-O1", *options, *includes(), "-o", program, *files, *libraries]
     subprocess.run(list(map(str, command)), check=True)
 
 
