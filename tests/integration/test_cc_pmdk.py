@@ -9,6 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -26,15 +27,57 @@ pytestmark = [
     pytest.mark.skipif(not programs.available(), reason="libpmemobj-dev is not installed"),
 ]
 KEYS = 60  # enough for splits, merges and a rebuilt table
-# What is taken out, and the stores that needed it.
+BACKUP, COMPLETION = "missing-backup", "incomplete-transaction"
+
+
+class Seed(NamedTuple):
+    """A statement that is taken out, by its beginning and which of several, and the stores that needed it."""
+
+    source: str
+    statement: str
+    which: int
+    pattern: str
+    stores: tuple[str, ...]
+
+
 SEEDS = {
-    "ctree": ("tree_map/ctree_map.c", "pmemobj_tx_add_range_direct(p,", 0, "missing-backup", {"p->key = 0;", "p->slot = new_node.oid;"}),
-    "btree": ("tree_map/btree_map.c", "TX_ADD(node)", 2, "missing-backup", {"memmove(&D_RW(node)->items[p + 1]", "D_RW(node)->items[pos] = item;", "D_RW(node)->n += 1;"}),
-    "rbtree": ("tree_map/rbtree_map.c", "TX_ADD(child)", 0, "missing-backup", {"NODE_P(child) = NODE_P(node);", "D_RW(child)->slots[c] = node;"}),
-    "hashmap_tx": ("hashmap/hashmap_tx.c", "TX_ADD_FIELD(hashmap, count)", 0, "missing-backup", {"D_RW(hashmap)->count++;"}),
-    "skiplist": ("list_map/skiplist_map.c", "TX_ADD_FIELD(path[current_level]", 0, "missing-backup", {"D_RW(path[current_level])->next[current_level] = new_node;"}),
-    "hashmap_atomic": ("hashmap/hashmap_atomic.c", "pmemobj_persist(pop, &D_RW(hashmap)->count_dirty", 1, "incomplete-transaction", {"D_RW(hashmap)->count_dirty = 0;"}),
-}  # fmt: skip
+    "ctree": Seed(
+        "tree_map/ctree_map.c",
+        "pmemobj_tx_add_range_direct(p,",
+        0,
+        BACKUP,
+        ("p->key = 0;", "p->slot = new_node.oid;"),
+    ),
+    "btree": Seed(
+        "tree_map/btree_map.c",
+        "TX_ADD(node)",
+        2,
+        BACKUP,
+        ("memmove(&D_RW(node)->items[p + 1]", "D_RW(node)->items[pos] = item;", "D_RW(node)->n += 1;"),
+    ),
+    "rbtree": Seed(
+        "tree_map/rbtree_map.c",
+        "TX_ADD(child)",
+        0,
+        BACKUP,
+        ("NODE_P(child) = NODE_P(node);", "D_RW(child)->slots[c] = node;"),
+    ),
+    "hashmap_tx": Seed("hashmap/hashmap_tx.c", "TX_ADD_FIELD(hashmap, count)", 0, BACKUP, ("D_RW(hashmap)->count++;",)),
+    "skiplist": Seed(
+        "list_map/skiplist_map.c",
+        "TX_ADD_FIELD(path[current_level]",
+        0,
+        BACKUP,
+        ("D_RW(path[current_level])->next[current_level] = new_node;",),
+    ),
+    "hashmap_atomic": Seed(
+        "hashmap/hashmap_atomic.c",
+        "pmemobj_persist(pop, &D_RW(hashmap)->count_dirty",
+        1,
+        COMPLETION,
+        ("D_RW(hashmap)->count_dirty = 0;",),
+    ),
+}
 
 
 def compiled(source: Path, target: Path) -> Path:
@@ -95,23 +138,23 @@ def test_map_is_checked_and_nothing_fails(built: tuple[Path, dict[str, Path]], k
 def test_what_is_taken_out_is_missed_at_its_line(
     built: tuple[Path, dict[str, Path]], kind: str, tmp_path: Path
 ) -> None:
-    name, statement, occurrence, pattern, stores = SEEDS[kind]
-    lines = (EXAMPLES / name).read_text().splitlines()
-    source = tmp_path / Path(name).name
-    source.write_text(_without("\n".join(lines), statement, occurrence))
+    seed = SEEDS[kind]
+    lines = (EXAMPLES / seed.source).read_text().splitlines()
+    source = tmp_path / Path(seed.source).name
+    source.write_text(_without("\n".join(lines), seed.statement, seed.which))
     objects = {**built[1], source.stem: compiled(source, tmp_path / "changed.o")}
     checked = check(linked(list(objects.values()), tmp_path / "mapcli"), kind, tmp_path)
-    role = "at" if pattern == "missing-backup" else "written"
+    role = "at" if seed.pattern == BACKUP else "written"
     places = {
         (location.file, location.line)
         for finding in checked.failures
         for location in finding.locations
-        if finding.pattern == pattern and location.role == role
+        if finding.pattern == seed.pattern and location.role == role
     }
     assert places
     assert {file for file, _ in places} == {str(source)}
     found = {lines[(line or 0) - 1].strip() for _, line in places}
-    assert all(any(text.startswith(store) for store in stores) for text in found), found
+    assert all(any(text.startswith(store) for store in seed.stores) for text in found), found
 
 
 def _without(text: str, statement: str, occurrence: int) -> str:

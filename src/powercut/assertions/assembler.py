@@ -6,7 +6,6 @@ that is said.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -24,7 +23,7 @@ def main(words: list[str]) -> int:
     """Assemble as the words say; the exit status of the real assembler."""
     real = shutil.which("as")
     if real is None:
-        print("powercut: there is no assembler: install binutils [no-assembler]", file=sys.stderr)
+        _say("no-assembler", "as", "there is no assembler; install binutils")
         return _CANNOT_RUN
     inputs = _inputs(words)
     if len(inputs) > 1 or any(word in ("--version", "--help", "--32", "--x32") for word in words):
@@ -48,7 +47,7 @@ def _assemble(real: str, words: list[str], source: int | None) -> int:
             return 0
     plain = subprocess.run([real, *rest, "-"], check=False, input=data)
     if plain.returncode == 0:
-        _say(name, "cannot be tracked, and is built as it is: the assembler does not take it with records", "cc-as-it-is")
+        _say("cc-as-it-is", name, "not tracked but built as it is: the assembler does not take it with records")
     return plain.returncode
 
 
@@ -63,13 +62,13 @@ def _inputs(words: list[str]) -> list[int]:
 
 def _say_what_is_missing(rewriter: Rewriter, name: str) -> None:
     if rewriter.unknown:
-        _say(name, f"some stores are not tracked: {', '.join(sorted(rewriter.unknown))}", "cc-stores")
+        _say("cc-stores", name, f"some stores are not tracked: {', '.join(sorted(rewriter.unknown))}")
     if rewriter.intel:
-        _say(name, "code in Intel syntax is not tracked", "cc-intel-syntax")
+        _say("cc-intel-syntax", name, "code in Intel syntax is not tracked")
 
 
-def _say(name: str, what: str, slug: str) -> None:
-    print(f"powercut: {os.path.basename(name)}: {what} [{slug}]", file=sys.stderr)
+def _say(slug: str, name: str, what: str) -> None:
+    sys.stderr.write(f"powercut: {Path(name).name}: {what} [{slug}]\n")
 
 
 if __name__ == "__main__":

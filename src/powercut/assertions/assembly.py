@@ -5,8 +5,8 @@ before each store through a pointer, non-temporal store, flush, fence and locked
 entry of libpowercut. They change no register and no flag, keep clear of the red zone, and stand behind the `.loc` of
 the instruction, so that their address is on its line.
 
-This, and no pass of a sanitizer: those leave out the second of two stores to one place even with a flush between them
-(gcc -fsanitize=kernel-address), or do not see copies of structures and atomics (clang -fsanitize-coverage=trace-stores).
+This, and no pass of a sanitizer: those leave out the second of two stores to one place even with an inline flush in
+between (gcc -fsanitize=kernel-address), or do not see copies of structures and atomics (clang's trace-stores).
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ class Rewriter:
         return "".join([*lines, *(f"\t{prefix}\n" for prefix in self._held)])
 
     def _line(self, line: str) -> str:
+        if self._in_intel and "[" in line:
+            self.intel = True
         if not self._held and not _MAY_CONCERN.search(line):
             return line
         body = line.strip()
@@ -73,7 +75,6 @@ class Rewriter:
             self._see_directive(body)
             return line
         if self._in_intel:
-            self.intel = True
             return line
         held = bool(self._held)
         texts = [self._statement(statement) for statement in _statements(_COMMENT.sub(" ", line))]

@@ -28,11 +28,13 @@ _CANNOT = {
     "-mx32": "only 64-bit programs can be tracked",
 }
 # Options of gcc and clang whose value is the next word: it is no file to compile.
-_WITH_VALUE = frozenset(
-    "-o -I -L -D -U -B -A -T -u -z -x -e -h -l -include -imacros -isystem -idirafter -iprefix -iquote -iwithprefix "
-    "-iwithprefixbefore -isysroot -imultilib -MF -MT -MQ -Xlinker -Xassembler -Xpreprocessor -Xclang -mllvm -target "
-    "-arch -aux-info -wrapper -specs --param -dumpbase -dumpbase-ext -dumpdir -gcc-toolchain".split()
-)
+_WITH_VALUE = frozenset((
+    "-o", "-I", "-L", "-D", "-U", "-B", "-A", "-T", "-u", "-z", "-x", "-e", "-h", "-l", "-include", "-imacros",
+    "-isystem", "-idirafter", "-iprefix", "-iquote", "-iwithprefix", "-iwithprefixbefore", "-isysroot",
+    "-imultilib", "-MF", "-MT", "-MQ", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-Xclang", "-mllvm",
+    "-target", "-arch", "-aux-info", "-wrapper", "-specs", "--param", "-dumpbase", "-dumpbase-ext", "-dumpdir",
+    "-gcc-toolchain",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

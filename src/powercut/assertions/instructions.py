@@ -1,4 +1,4 @@
-"""What an instruction of x86-64 does to memory, from its text (AT&T syntax): stores, non-temporal stores, flushes, fences.
+"""What an instruction of x86-64 does to memory, from its text in AT&T syntax: stores, flushes, fences.
 
 Before: one statement of assembler, without labels and comments. After: an `Effect`, or None for what does not concern
 persistent memory. Stacks (%rsp, %rbp as a frame), thread-local and global variables are none: they are named by other
@@ -10,15 +10,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-PREFIXES = frozenset(
-    "lock rep repe repz repne repnz data16 addr32 notrack xacquire xrelease rex rex64 rex.w bnd {vex} {evex}".split()
-)
+PREFIXES = frozenset((
+    "lock", "rep", "repe", "repz", "repne", "repnz", "data16", "addr32", "notrack", "xacquire", "xrelease",
+    "rex", "rex64", "rex.w", "bnd", "{vex}", "{evex}",
+))  # fmt: skip
 _SUFFIX = {"b": 1, "w": 2, "l": 4, "q": 8}
 _WIDTH = {"x": 16, "y": 32, "z": 64}  # of %xmm, %ymm, %zmm
-_GENERAL = frozenset(
-    "mov add sub and or xor adc sbb inc dec neg not sal shl shr sar rol ror rcl rcr xchg xadd cmpxchg bts btr btc shld "
-    "shrd pop movbe movnti".split()
-)
+_GENERAL = frozenset((
+    "mov", "add", "sub", "and", "or", "xor", "adc", "sbb", "inc", "dec", "neg", "not", "sal", "shl", "shr",
+    "sar", "rol", "ror", "rcl", "rcr", "xchg", "xadd", "cmpxchg", "bts", "btr", "btc", "shld", "shrd", "pop",
+    "movbe", "movnti",
+))  # fmt: skip
 _VECTOR = re.compile(r"v?mov(ap[sd]|up[sd]|dq[au](8|16|32|64)?|nt(dq|ps|pd))")
 _EXACT = {
     "movss": 4, "movsd": 8, "movd": 4, "movlps": 8, "movhps": 8, "movlpd": 8, "movhpd": 8, "movntq": 8, "extractps": 4,
@@ -39,14 +41,16 @@ _READERS = re.compile(
 _FLUSHES = frozenset(("clwb", "clflush", "clflushopt"))
 _FENCES = frozenset(("sfence", "mfence"))
 _STRING = re.compile(r"(stos|movs)([bwlq])")
-_MEMORY = re.compile(r"(?P<segment>%[defgs]s:)?(?P<offset>[^()%]*)\((?P<base>%\w+)?(?:,\s*(?P<index>%\w+))?(?:,\s*\d)?\)")
+_MEMORY = re.compile(
+    r"(?P<segment>%[defgs]s:)?(?P<offset>[^()%]*)\((?P<base>%\w+)?(?:,\s*(?P<index>%\w+))?(?:,\s*\d)?\)"
+)
 _COPIES = {
     **dict.fromkeys(("memcpy", "memmove", "memset", "mempcpy", "strncpy", "stpncpy"), "copy"),
     **dict.fromkeys(("bzero", "explicit_bzero"), "zero"),
     **dict.fromkeys(("strcpy", "stpcpy"), "string"),
-}  # fmt: skip
+}
 _CALL = re.compile(r"\*?(?P<name>[A-Za-z_]\w*)(?:@PLT|@GOTPCREL\(%rip\))?")
-_REGISTERS = "rax rcx rdx rbx rsp rbp rsi rdi".split()
+_REGISTERS = ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,10 @@ def effect_of(prefixes: list[str], mnemonic: str, operands: list[str], *, frame:
         return _effect_of_call(operands)
     if mnemonic in ("maskmovdqu", "vmaskmovdqu"):
         return Effect("nt_16")
-    memory = _MEMORY.fullmatch(operands[-1]) if operands else None
+    target = operands[-1].partition("{") if operands else ("", "", "")
+    memory = _MEMORY.fullmatch(target[0].strip())
+    if target[1] and memory is not None:
+        raise UnknownStoreError(mnemonic)  # which bytes is said by a mask
     if mnemonic.startswith("xchg") and memory is None and operands:
         operands = operands[::-1]  # either operand may be the memory
         memory = _MEMORY.fullmatch(operands[-1])
@@ -145,7 +152,7 @@ def _size(mnemonic: str, operands: list[str]) -> int | None:
         return _WIDTH[vectors[0][1]] // _PART[narrowing[1]]
     if mnemonic == "vcvtps2ph" and vectors:
         return _WIDTH[vectors[0][1]] // 2
-    if plain in ("movq",) and vectors:
+    if plain == "movq" and vectors:
         return 8
     if plain in _EXACT:
         return _EXACT[plain]
