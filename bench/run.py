@@ -30,6 +30,7 @@ BENCHMARKS = (
     "lint",
     "failure_points",
     "assertions",
+    "assertions_cc",
     "search",
     "growth",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -11,14 +11,15 @@ from powercut.findings.finding import Location
 from powercut.findings.identity import identify
 from powercut.lint.misuse import Misuse
 from powercut.lint.patterns import Harm, Severity
-from powercut.trace.symbols import Symbolizer, user_frame
+from powercut.trace.symbols import Frame, Symbolizer, user_frame
 
+_WRITEBACK = "unnecessary-writeback"
 _NOWHERE = "the end of the program"
 _ROLES = {  # what the other place is, where it is no flush
     "not-ordered": "written second",
     "duplicate-log": "logged before",
     "missing-backup": "logged in part",
-    "unnecessary-writeback": "flushed before",
+    _WRITEBACK: "flushed before",
     "wrong-use": "started before",
 }
 
@@ -30,11 +31,11 @@ class _Namer:
     cwd: Path
     symbols: Symbolizer = field(default_factory=Symbolizer)
 
-    def location(self, place: Place, role: str) -> Location:
+    def location(self, place: Place, role: str, *, is_flush: bool) -> Location:
         if place.line == 0 and place.file:
             frames = self.symbols.resolve([(place.file, place.offset)])[place.file, place.offset]
             stack = tuple(str(frame) for frame in frames) if len(frames) > 1 else ()
-            own = user_frame(frames) or frames[0]  # not a header of the compiler's, inlined there
+            own = _own_frame(frames, flush=is_flush)
             return Location(own.file, own.line, own.function, role, stack=stack)
         if not place.file:
             return Location(None, None, f"address {place.offset:#x}", role)
@@ -44,6 +45,13 @@ class _Namer:
         """A relative name, as the compiler had it, from where the program was started, if it is there."""
         path = self.cwd / file
         return str(path) if not PurePath(file).is_absolute() and path.is_file() else file
+
+
+def _own_frame(frames: Sequence[Frame], *, flush: bool) -> Frame:
+    """The line to name of an instruction: not one of the compiler's headers; of a flush, who called the helper."""
+    if flush:
+        frames = [frame for frame in frames if not (frame.file or "").endswith(".h")] or frames
+    return user_frame(frames) or frames[0]
 
 
 def misuses(outcome: Outcome, cwd: Path) -> list[Misuse]:
@@ -80,7 +88,7 @@ def _misuse(result: Result, namer: _Namer) -> Misuse:
 def _locations(result: Result, namer: _Namer) -> Iterable[Location]:
     begun = result.why == "not-ended"
     yield from (
-        namer.location(place, role)
+        namer.location(place, role, is_flush=role.startswith("flushed") or (result.kind == _WRITEBACK and role == "at"))
         for place, role in (
             (result.at, "at"),
             (result.write if result.write != result.at else None, "begun" if begun else "written"),
@@ -102,4 +110,4 @@ def _message(sentence: str, places: dict[str, Location], result: Result) -> str:
 def _harm(result: Result) -> Harm:
     if result.kind == "not-ordered":
         return Harm.ORDERING
-    return Harm.PERFORMANCE if result.kind in ("unnecessary-writeback", "duplicate-log") else Harm.DURABILITY
+    return Harm.PERFORMANCE if result.kind in (_WRITEBACK, "duplicate-log") else Harm.DURABILITY
