@@ -1,5 +1,4 @@
-"""The maps of corpus/assertions through `powercut cc`: what is recorded by itself gives the findings that what is told by
-hand gives."""
+"""The maps of corpus/assertions through `powercut cc`: their instructions give the findings that telling gives."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -113,7 +112,10 @@ def test_shown_commands_and_their_options_exist() -> None:
     assert len(commands) > 8
     for name, *words in commands:
         assert name in COMMANDS
-        command = import_module(f"powercut.commands.{name}").command
+        command = cli.get_command(None, name)  # type: ignore[arg-type]
+        assert command is not None
+        if command.context_settings.get("ignore_unknown_options"):
+            continue  # its words are a compiler's
         known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         for word in words:
             if word.startswith("-"):
