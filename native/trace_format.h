@@ -138,7 +138,9 @@ enum pc_event_kind {
         62, /* inode, offset of the line, length: 64, extra: PC_FLUSH_*: a cache line is written back */
     PC_FENCE =
         63, /* extra: PC_FENCE_*: the thread's flushes and non-temporal stores before it are complete */
-    PC_UNMAP = 64, /* inode, offset, length: a traced mapping, or a part of one, is gone */
+    PC_UNMAP = 64,     /* inode, offset, length: a traced mapping, or a part of one, is gone */
+    PC_ASSERTION = 65, /* extra: enum pc_operation of powercut.h: what the program says of its memory; inode
+                          (0: of none), offset, length: where */
 
     /* What a program looks at (powercut-ptrace --looks), when it asks for it. A trace of looks holds nothing
        of what the program changes, and its names are single ones. A PC_NOTE in it says what was not
@@ -158,7 +160,8 @@ enum pc_event_kind {
  * tracer runs one thread at a time. */
 struct pc_memory {
     uint64_t value;  /* STORE: the bytes, first one lowest. THREAD: tid. FILE: inode */
-    uint64_t offset; /* STORE, FLUSH, UNMAP: in the file; FLUSH: of the line. UNMAP: value is the length */
+    uint64_t offset; /* STORE, FLUSH, UNMAP, ASSERTION: in the file; FLUSH: of the line. UNMAP: value is the
+                        length */
     uint32_t stack;  /* PC_TABLE_STACK id, 0: none */
     uint16_t
         file; /* number of the mapped file, given by a FILE record of the same process before its first use */
@@ -180,6 +183,8 @@ enum pc_memory_kind {
     PC_MEMORY_FLUSH = 7,
     PC_MEMORY_FENCE = 8,
     PC_MEMORY_UNMAP = 9,
+    PC_MEMORY_ASSERTION =
+        10, /* value: bytes; size: enum pc_operation; file of inode 0: memory of no file, or no range */
     PC_MEMORY_REST =
         128, /* added to a STORE kind: a further word of the store before it, by one instruction */
 };

@@ -39,6 +39,7 @@ CODES = [
     "end",
     "send_trace",
     "thread_end",
+    "library_flush",
 ]
 NUMBER = {name: number for number, name in enumerate(CODES, 1)}
 

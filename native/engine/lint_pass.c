@@ -90,6 +90,7 @@ static void take(struct walk *w, const struct pc_memory *record) {
         take_name(w, record);
         break;
     case PC_MEMORY_UNMAP:
+    case PC_MEMORY_ASSERTION:
         file_of(w, record); /* what was stored stays where it is */
         break;
     default:

@@ -28,7 +28,7 @@ static void after(VexGuestAMD64State *guest) {
 }
 
 void pc_instrument_cpuid(IRSB *block, IRStmt *statement) {
-    call_with_state(block, "before_cpuid", before, Ifx_Read);
+    call_with_state(block, "before_cpuid", before, 0, Ifx_Read);
     addStmtToIRSB(block, statement);
-    call_with_state(block, "after_cpuid", after, Ifx_Modify);
+    call_with_state(block, "after_cpuid", after, 0, Ifx_Modify);
 }

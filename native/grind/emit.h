@@ -46,9 +46,12 @@ static inline IRDirty *call(IRSB *block, const HChar *name, void *helper, IRExpr
     return dirty;
 }
 
-/* A call of a helper that gets the thread's registers, and has this effect on the general ones. */
-static inline void call_with_state(IRSB *block, const HChar *name, void *helper, IREffect effect) {
-    IRDirty *dirty = unsafeIRDirty_0_N(0, name, VG_(fnptr_to_fnentry)(helper), mkIRExprVec_1(IRExpr_GSPTR()));
+/* A call of a helper that gets the thread's registers and a number, and has this effect on the general ones.
+ */
+static inline void call_with_state(IRSB *block, const HChar *name, void *helper, ULong number,
+                                   IREffect effect) {
+    IRExpr **arguments = mkIRExprVec_2(IRExpr_GSPTR(), word(number));
+    IRDirty *dirty = unsafeIRDirty_0_N(0, name, VG_(fnptr_to_fnentry)(helper), arguments);
     dirty->nFxState = 1;
     VG_(memset)(&dirty->fxState, 0, sizeof(dirty->fxState));
     dirty->fxState[0].fx = effect;

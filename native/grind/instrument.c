@@ -7,6 +7,7 @@
  */
 #include "instrument.h"
 
+#include "assertions.h"
 #include "cpuid.h"
 #include "decode.h"
 #include "emit.h"
@@ -263,7 +264,7 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
         addStmtToIRSB(p.out, in->stmts[i]); /* Valgrind's own */
     if (!pc_thread_known)
-        call_with_state(p.out, "pc_thread_found", pc_thread_found, Ifx_Read);
+        call_with_state(p.out, "pc_thread_found", pc_thread_found, 0, Ifx_Read);
     for (; i < in->stmts_used; i++)
         on_statement(&p, i);
     if (p.instruction.flush != 0 && (in->jumpkind == Ijk_InvalICache || in->jumpkind == Ijk_NoDecode))
@@ -271,6 +272,6 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
     else if (in->jumpkind == Ijk_NoDecode && !p.instruction.undefined)
         pc_instrument_unknown(p.out, p.pc);
     else if (in->jumpkind == Ijk_ClientReq)
-        p.out->jumpkind = Ijk_Boring; /* nobody here: libraries would do other things than usual */
+        pc_instrument_request(p.out, p.pc);
     return p.out;
 }

@@ -143,3 +143,17 @@ void pc_on_unmap(const struct pc_range *part) {
                                            .file = part->file,
                                            .kind = PC_MEMORY_UNMAP});
 }
+
+void pc_on_assertion(Addr pc, UInt operation, Addr address, SizeT size) {
+    const struct pc_range *range = size ? pc_range_from(address) : NULL;
+    Bool mapped = range != NULL && range->start <= address;
+    Int file = mapped ? range->file : pc_file_number(0);
+    if (file < 0)
+        return;
+    put_one(file, (struct pc_memory){.value = size,
+                                     .offset = mapped ? range->offset + (address - range->start) : 0,
+                                     .stack = pc_stack(pc),
+                                     .file = (UShort)file,
+                                     .kind = PC_MEMORY_ASSERTION,
+                                     .size = (UChar)operation});
+}

@@ -76,6 +76,7 @@ def sample() -> bytes:
         (0x4344, 72, 0, 1, MemoryKind.STORE_NONTEMPORAL, 8),
         (0, 8, 0, 1, MemoryKind.FLUSH, Flush.CLWB),
         (0, 0, 0, 0, MemoryKind.FENCE, Fence.SFENCE),
+        (8, 8, 0, 1, MemoryKind.ASSERTION, 14),
         (4096, 0, 0, 1, MemoryKind.UNMAP, 0),
     ]
     writer.memory(run)

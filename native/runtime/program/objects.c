@@ -59,7 +59,9 @@ static void change(enum pc_operation operation, uint64_t low, uint64_t high) {
 
 void pc_range_(enum pc_operation operation, const volatile void *address, size_t size, struct pc_site *site) {
     int reason = errno;
-    if (!atomic_load(&session.channel)) {
+    if (tell_tracer(operation, address, size)) {
+        /* it is in the trace */
+    } else if (!atomic_load(&session.channel)) {
         complain(KIND_BEFORE_INIT, site);
     } else if (ensure_ring(number_of(site))) {
         tell_ranges();

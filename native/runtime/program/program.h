@@ -53,6 +53,11 @@ void objects_forget(void);
 /* What is wrong by itself and is known here already. */
 void complain(enum kind_number kind, struct pc_site *site);
 
+/* traced.c: whether the program runs under the memory tracer, which then does all the recording; and tell it
+ * an operation: false if there is none. */
+bool is_traced(void);
+bool tell_tracer(enum pc_operation operation, const volatile void *address, size_t size);
+
 /* helper.c: a process that checks, for a program that was not started by powercut check. */
 bool start_helper(struct channel *channel, bool quiet);
 

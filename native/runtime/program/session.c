@@ -138,6 +138,8 @@ static void begin_session(struct channel *channel, const struct pc_options *opti
 int pc_init_(const struct pc_options *options, struct pc_site *site) {
     static const struct pc_options defaults = PC_OPTIONS_DEFAULT;
     int reason = errno;
+    if (is_traced())
+        return 0;
     pthread_once(&once, prepare_once);
     options = options ? options : &defaults;
     if (session.automatic) { /* the program says itself what is to be tracked */
@@ -173,7 +175,9 @@ int pc_init_automatically_(void) {
 void pc_exit_(struct pc_site *site) {
     int reason = errno;
     struct channel *channel = atomic_load(&session.channel);
-    if (!channel) {
+    if (is_traced()) {
+        /* there is nothing to end */
+    } else if (!channel) {
         complain(KIND_EXIT_WITHOUT_INIT, site);
     } else {
         end_session(number_of(site));

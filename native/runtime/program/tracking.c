@@ -143,7 +143,8 @@ static __attribute__((noinline)) bool wait_for_room(void) {
 
 void pc_record_(enum pc_operation operation, const volatile void *address, size_t size,
                 struct pc_site *site) {
-    if (UNLIKELY(self.phase != atomic_load_explicit(&pc_phase, memory_order_relaxed)) && !catch_up(site))
+    if (UNLIKELY(self.phase != atomic_load_explicit(&pc_phase, memory_order_relaxed)) &&
+        (tell_tracer(operation, address, size) || !catch_up(site)))
         return;
     uint32_t number = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
     if (UNLIKELY(number >> 24 != (session.number & 0xff)))
@@ -174,7 +175,9 @@ int pc_tracking_(void) {
 
 void pc_control_(enum pc_operation operation, struct pc_site *site) {
     int reason = errno;
-    if (!atomic_load(&session.channel)) {
+    if (tell_tracer(operation, NULL, 0)) {
+        /* it is in the trace */
+    } else if (!atomic_load(&session.channel)) {
         complain(KIND_BEFORE_INIT, site);
     } else if (ensure_ring(number_of(site))) {
         bool was_started = self.started;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,8 +89,18 @@ def check(command: list[str], cwd: Path, options: CheckOptions) -> Checked:
 
 
 def check_trace(trace: str | Path, model: str | None = None) -> Checked:
-    """Check a saved trace again, under the same or another model."""
-    return _checked(recheck(Path(trace), model), [], Path.cwd())
+    """Check a saved trace again, under the same or another model; or a recording of a program with assertions."""
+    from powercut.assertions.traced import is_saved_check, save_assertions
+
+    path = Path(trace)
+    if is_saved_check(path):
+        return _checked(recheck(path, model), [], Path.cwd())
+    with tempfile.TemporaryDirectory(prefix="powercut-") as folder:
+        saved = Path(folder) / "assertions"
+        notes = save_assertions(path, saved)
+        checked = _checked(recheck(saved, model), [], Path.cwd())
+        checked.notes += notes
+        return checked
 
 
 def _checked(outcome: Outcome, command: list[str], cwd: Path, stopped: str = "") -> Checked:

@@ -56,6 +56,7 @@ def command(
     powercut check -- ./store fill
     powercut check --save store.pct -- ./store fill
     powercut check --recheck store.pct --model hops
+    powercut check --recheck run.trace      # of powercut record --tracer memory
     """
     from powercut.assertions.check import check
     from powercut.assertions.checker import CheckOptions
@@ -116,6 +117,8 @@ def _mark_known(run: SavedRun, path: Path, write: bool) -> None:
     from powercut.run.known import apply_baseline
 
     with Terminal() as terminal:
+        for note in run.notes:
+            terminal.tell(note)
         names = {kind.kind for kind in kinds()}
         run.notes += apply_baseline(path, run.misuses, names, terminal.tell, write=write)
 

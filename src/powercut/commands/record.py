@@ -34,6 +34,7 @@ def command(workload: tuple[str, ...], trace_file: str, force: bool, **options: 
     from powercut.record.recorder import trace_full
     from powercut.report.terminal import Terminal
     from powercut.run.session import Session
+    from powercut.trace.layout import Kind
 
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -50,6 +51,8 @@ def command(workload: tuple[str, ...], trace_file: str, force: bool, **options: 
             unfinished.with_name(unfinished.name + ending).unlink(missing_ok=True)
     name = shlex.quote(trace_file)
     click.echo(f"{len(trace.events)} events recorded in {trace_file}. Next: powercut explore {name} --check CMD")
+    if len(trace.of_kind(Kind.ASSERTION)):
+        click.echo(f"The program has assertions. They are judged by: powercut check --recheck {name}")
     return 0
 
 

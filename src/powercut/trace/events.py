@@ -36,6 +36,7 @@ _KINDS = {
     MemoryKind.FLUSH: (Kind.FLUSH, 0),
     MemoryKind.FENCE: (Kind.FENCE, 0),
     MemoryKind.UNMAP: (Kind.UNMAP, 0),
+    MemoryKind.ASSERTION: (Kind.ASSERTION, 0),
 }
 _KIND_OF = np.zeros(256, np.uint16)
 _FLAGS_OF = np.zeros(256, np.uint16)
@@ -46,6 +47,12 @@ for _memory_kind, (_kind, _flags) in _KINDS.items():
         _FLAGS_OF[_memory_kind | MemoryKind.REST] = _flags | int(Flag.REST)
 
 Array = npt.NDArray[Any]
+
+
+def _are_of_files(kinds: Array) -> Array:
+    return (kinds == Kind.STORE) | (kinds == Kind.FLUSH) | (kinds == Kind.UNMAP) | (kinds == Kind.ASSERTION)
+
+
 Buffer = mmap.mmap | bytes
 Test = Callable[[Array, Array], Array]  # of kinds and flags: which of them are meant
 
@@ -264,7 +271,7 @@ class OpenedEvents:
             wrong = (ends > WORD) | (records["size"] < 1) | (records["offset"] > LARGEST_FILE)
             if (kinds == 0).any() or wrong[stores].any():
                 raise BrokenRunError("a memory record is none that a tracer writes")
-            of_files = np.flatnonzero(stores | (kinds == Kind.FLUSH) | (kinds == Kind.UNMAP))
+            of_files = np.flatnonzero(_are_of_files(kinds))
             self._inodes(position + of_files, records["file"][of_files])
 
     # Rows and columns
@@ -316,20 +323,20 @@ class OpenedEvents:
         if name == "inode":
             return self._inodes_of(kinds, positions, records["file"])
         if name == "offset":
-            of_file = (kinds == Kind.STORE) | (kinds == Kind.FLUSH) | (kinds == Kind.UNMAP)
             aligned = np.where(kinds == Kind.FLUSH, records["offset"] % LINE, 0)
-            return np.where(of_file, records["offset"] - aligned, 0)
+            return np.where(_are_of_files(kinds), records["offset"] - aligned, 0)
         if name == "length":
             sizes = np.where(kinds == Kind.STORE, records["size"], np.where(kinds == Kind.FLUSH, LINE, 0))
-            return np.where(kinds == Kind.UNMAP, records["value"], sizes.astype(np.uint64))
+            told = (kinds == Kind.UNMAP) | (kinds == Kind.ASSERTION)
+            return np.where(told, records["value"], sizes.astype(np.uint64))
         if name == "data":
             return np.where(kinds == Kind.STORE, where, 0)
         if name == "extra":
-            return np.where((kinds == Kind.FLUSH) | (kinds == Kind.FENCE), records["size"], 0)
+            return np.where(np.isin(kinds, (Kind.FLUSH, Kind.FENCE, Kind.ASSERTION)), records["size"], 0)
         return 0  # no paths
 
     def _inodes_of(self, kinds: Array, positions: Array, files: Array) -> Array:
         found = np.zeros(len(positions), np.uint64)
-        mine = (kinds == Kind.STORE) | (kinds == Kind.FLUSH) | (kinds == Kind.UNMAP)
+        mine = _are_of_files(kinds)
         found[mine] = self._inodes(positions[mine], files[mine])
         return found

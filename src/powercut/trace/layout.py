@@ -66,6 +66,7 @@ class Kind(IntEnum):
     FLUSH = 62
     FENCE = 63
     UNMAP = 64
+    ASSERTION = 65
     LOOK_NAME = 70
     LOOK_DATA = 71
     LOOK_MAP = 72
@@ -117,6 +118,7 @@ class MemoryKind(IntEnum):
     FLUSH = 7
     FENCE = 8
     UNMAP = 9
+    ASSERTION = 10
     REST = 128
 
 

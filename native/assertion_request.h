@@ -1,0 +1,11 @@
+/* How a program with assertions (powercut.h) speaks to the memory tracer it runs under: a client request of
+ * Valgrind's, which does nothing anywhere else. Both sides include this file.
+ *
+ *   arguments: an operation of powercut.h, or 0 to ask whether it is this tracer; address; size
+ *   answer: 1 */
+#ifndef POWERCUT_ASSERTION_REQUEST_H
+#define POWERCUT_ASSERTION_REQUEST_H
+
+#define PC_ASSERTION_REQUEST 0x50550001 /* of the tool "PU" */
+
+#endif

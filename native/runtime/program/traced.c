@@ -1,0 +1,45 @@
+/* A program with assertions under the memory tracer: what it asserts goes into the trace, and is checked from
+ * there. What it tells of stores, flushes and fences does not, since the tracer sees them. */
+#include "program.h"
+
+#include "assertion_request.h"
+
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else /* then there is no tracer either */
+#define VALGRIND_DO_CLIENT_REQUEST_EXPR(otherwise, request, a, b, c, d, e) (otherwise)
+#endif
+
+static uint64_t ask(uint64_t operation, uint64_t address, uint64_t size) {
+    return VALGRIND_DO_CLIENT_REQUEST_EXPR(0, PC_ASSERTION_REQUEST, operation, address, size, 0, 0);
+}
+
+bool is_traced(void) {
+    static _Atomic int known; /* 1: no, 2: yes */
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!answer) {
+        answer = ask(0, 0, 0) == 1 ? 2 : 1;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == 2;
+}
+
+bool tell_tracer(enum pc_operation operation, const volatile void *address, size_t size) {
+    if (!is_traced())
+        return false;
+    switch (operation) {
+    case PC_WRITE:
+    case PC_WRITE_NT:
+    case PC_FLUSH:
+    case PC_FENCE:
+    case PC_DC_CVAP:
+    case PC_DSB:
+    case PC_POOL:
+    case PC_UNPOOL:
+    case PC_SEND_TRACE:
+        break;
+    default:
+        ask(operation, (uintptr_t)address, size);
+    }
+    return true;
+}
