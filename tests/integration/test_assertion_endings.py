@@ -165,7 +165,11 @@ def test_engine_has_no_data_races(tmp_path: Path) -> None:
     """Rings, workers and findings under ThreadSanitizer, with the checking in the program's own process."""
     runtime = ROOT / "native" / "runtime"
     sources = [path for folder in (".", "engine", "program") for path in sorted((runtime / folder).glob("*.c"))]
-    sources += [runtime / "checker" / "drain.c", runtime / "checker" / "trace_file.c"]
+    sources += [
+        runtime / "checker" / "drain.c",
+        runtime / "checker" / "trace_file.c",
+        runtime / "instrument" / "watch.c",
+    ]
     program = tmp_path / "raced"
     flags = ["-g", "-fsanitize=thread", "-DPOWERCUT", f"-I{runtime}", f"-I{runtime / 'include'}", "-pthread"]
     subprocess.run(["cc", *flags, *map(str, sources), str(SOURCE), "-o", str(program)], check=True)

@@ -72,7 +72,8 @@ def test_steps_of_a_build_can_be_apart(tmp_path: Path) -> None:
     cc("-pipe", "-O2", "-flto", "-MMD", "-MF", "needs.d", "hello.c", "-o", "lto", cwd=folder)
     assert run(folder / "lto") == "hello\n"
     assert (folder / "needs.d").exists()
-    assert "GCC" in cc("--version", cwd=folder).stdout or "clang" in cc("--version", cwd=folder).stdout
+    plain = subprocess.run(["cc", "--version"], check=True, capture_output=True, text=True)
+    assert cc("--version", cwd=folder).stdout == plain.stdout
     assert cc("-dumpmachine", cwd=folder).stdout.startswith("x86_64")
 
 

@@ -2,7 +2,7 @@
  * there. What it tells of stores, flushes and fences does not, since the tracer sees them. */
 #include "program.h"
 
-#include "assertion_request.h"
+#include "../../assertion_request.h"
 
 #if __has_include(<valgrind/valgrind.h>)
 #include <valgrind/valgrind.h>

@@ -90,10 +90,10 @@ def check(command: list[str], cwd: Path, options: CheckOptions) -> Checked:
 
 def check_trace(trace: str | Path, model: str | None = None) -> Checked:
     """Check a saved trace again, under the same or another model; or a recording of a program with assertions."""
-    from powercut.assertions.traced import is_saved_check, save_assertions
+    from powercut.assertions.traced import is_recording, save_assertions
 
     path = Path(trace)
-    if is_saved_check(path):
+    if not is_recording(path):
         return _checked(recheck(path, model), [], Path.cwd())
     with tempfile.TemporaryDirectory(prefix="powercut-") as folder:
         saved = Path(folder) / "assertions"

@@ -20,7 +20,7 @@ from powercut.record.recorder import find_program
 HUNG, INTERRUPTED = "hung", "interrupted"
 MODELS = ("x86", "eadr", "hops", "armv8")
 MOST_WORKERS, MOST_BUFFER = 64, 1 << 24
-_MAGIC = b"PCUTTRC1"  # of a saved trace: native/runtime/checker/trace_file.h
+MAGIC = b"PCUTTRC1"  # of a saved trace: native/runtime/checker/trace_file.h
 _PATIENCE = 5.0  # seconds that a program has to end when it is asked to
 
 
@@ -76,7 +76,7 @@ def is_check_trace(path: Path) -> bool:
     """Whether a file is what `powercut check --save` writes."""
     try:
         with open(path, "rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            return file.read(len(MAGIC)) == MAGIC
     except OSError:
         return False
 

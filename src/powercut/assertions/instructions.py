@@ -164,7 +164,7 @@ def _size(mnemonic: str, operands: list[str]) -> int | None:
 
 
 def _register_size(name: str) -> int:
-    if re.fullmatch(r"%r\d+[bwd]", name):
+    if re.fullmatch(r"%r\d+(b|w|d)", name):
         return {"b": 1, "w": 2, "d": 4}[name[-1]]
     if name.startswith("%r"):
         return 8

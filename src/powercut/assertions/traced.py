@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from powercut.assertions.checker import MAGIC
 from powercut.errors import UsageError
 from powercut.findings.places import Places
 from powercut.trace.events import LARGEST_FILE
-from powercut.trace.layout import Flag, Kind
+from powercut.trace.layout import TRACE_MAGIC, Flag, Kind
 from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame, user_frame
 
-SAVED = b"PCUTTRC1"
 _WRITE, _WRITE_NT, _FLUSH, _FENCE, _START, _END, _LIBRARY_FLUSH = 1, 2, 3, 4, 25, 26, 29  # enum pc_operation
 _RINGS = 256  # of a channel: more threads than that take turns
 _MOST_SITES = 1 << 16
@@ -39,13 +39,13 @@ class _Place(NamedTuple):
     line: int
 
 
-def is_saved_check(path: Path) -> bool:
-    """Whether a file is a saved check trace already."""
+def is_recording(path: Path) -> bool:
+    """Whether a file is what `powercut record` writes."""
     try:
         with path.open("rb") as file:
-            return file.read(len(SAVED)) == SAVED
+            return file.read(len(TRACE_MAGIC)) == TRACE_MAGIC
     except OSError:
-        return True  # who reads it says what is wrong
+        return False
 
 
 def save_assertions(recording: Path, saved: Path) -> list[str]:
@@ -56,7 +56,7 @@ def save_assertions(recording: Path, saved: Path) -> list[str]:
         raise UsageError("no-assertions", f"the trace {recording} holds no assertions.", hint)
     writer = _Writer(Places(trace))
     with saved.open("wb") as file:
-        file.write(SAVED)
+        file.write(MAGIC)
         for chunk in writer.chunks(trace):
             file.write(chunk)
         file.write(writer.sites())

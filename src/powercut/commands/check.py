@@ -113,12 +113,13 @@ def _run_of(checked: Checked, seconds: float) -> SavedRun:
 
 def _mark_known(run: SavedRun, path: Path, write: bool) -> None:
     from powercut.assertions.kinds import kinds
+    from powercut.report.events import Said
     from powercut.report.terminal import Terminal
     from powercut.run.known import apply_baseline
 
     with Terminal() as terminal:
         for note in run.notes:
-            terminal.tell(note)
+            terminal.tell(Said(note, warning=True))
         names = {kind.kind for kind in kinds()}
         run.notes += apply_baseline(path, run.misuses, names, terminal.tell, write=write)
 

@@ -50,7 +50,7 @@ Array = npt.NDArray[Any]
 
 
 def _are_of_files(kinds: Array) -> Array:
-    return (kinds == Kind.STORE) | (kinds == Kind.FLUSH) | (kinds == Kind.UNMAP) | (kinds == Kind.ASSERTION)
+    return np.isin(kinds, (Kind.STORE, Kind.FLUSH, Kind.UNMAP, Kind.ASSERTION))
 
 
 Buffer = mmap.mmap | bytes
