@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from statistics import geometric_mean
 
-from assertions import Costs, contest, insertion
+from assertions import Cost, Key, contest, insertion
 from kit import HERE, Row, dearer, workspace
 
 from powercut.assertions.build import include_folder
@@ -24,6 +24,8 @@ from assertion_cases import MAPS, SIZES, SOURCE, build_maps, build_tracked_maps
 TURNS = 5
 INSERTS = 20_000
 MOST_WALL = 2.5  # times the program without checks
+
+Costs = dict[Key, Cost]
 
 
 def measure(rounds: int = TURNS, inserts: int = INSERTS) -> list[Row]:
