@@ -3,7 +3,6 @@ and with one statement taken out, that is found at the line that needed it."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -20,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 
 import pmdk_programs as programs
 from harness import POWERCUT
+from memory_cases import ENVIRONMENT
 from pmdk_programs import EXAMPLES, MAPS
 
 pytestmark = [
@@ -122,7 +122,21 @@ def check(program: Path, kind: str, folder: Path) -> Checked:
     commands.write_text("".join(steps))
     pool.unlink(missing_ok=True)
     shell = ["sh", "-c", 'exec "$0" "$1" "$2" 1 <"$3"', str(program), kind, str(pool), str(commands)]
-    return powercut.check_program(shell, variables={**os.environ, "PMEM_IS_PMEM_FORCE": "1"}, quiet=True, timeout=60)
+    return powercut.check_program(shell, variables=ENVIRONMENT, quiet=True, timeout=60)
+
+
+def test_calls_of_pmdk_mean_what_they_promise(tmp_path: Path) -> None:
+    source = Path(__file__).resolve().parents[1] / "cc_programs" / "transactions.c"
+    program = linked([compiled(source, tmp_path / "transactions.o")], tmp_path / "transactions")
+    checked = powercut.check_program([str(program), str(tmp_path / "pool")], variables=ENVIRONMENT)
+    expected = {
+        (number, kind)
+        for number, line in enumerate(source.read_text().splitlines(), 1)
+        for kind in re.findall(r"FAIL ([a-z-]+)", line)
+    }
+    assert len(expected) == 5
+    assert {(finding.locations[0].line, finding.pattern) for finding in checked.findings} == expected
+    assert checked.ending == ""
 
 
 @pytest.mark.parametrize("kind", MAPS)
