@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@ enum { LIBRARIES_MOST = 16 };
 static struct {
     uintptr_t low, high;
 } trusted[LIBRARIES_MOST];
-static _Atomic unsigned trusted_count;
-static _Atomic unsigned long long seen_loads = (unsigned long long)-1;
+static unsigned trusted_count;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 void *next_function(const char *name) {
     void *function = dlsym(RTLD_NEXT, name);
@@ -34,27 +34,24 @@ void *next_function(const char *name) {
 static int look_at(struct dl_phdr_info *object, size_t size, void *with) {
     const char *slash = strrchr(object->dlpi_name, '/');
     const char *name = slash ? slash + 1 : object->dlpi_name;
-    atomic_store(&seen_loads, object->dlpi_adds);
-    unsigned *count = with;
     for (unsigned i = 0; i < object->dlpi_phnum && strncmp(name, "libpmem", 7) == 0; i++) {
         const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X) || *count == LIBRARIES_MOST)
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X) || trusted_count == LIBRARIES_MOST)
             continue;
-        trusted[*count].low = object->dlpi_addr + part->p_vaddr;
-        trusted[*count].high = trusted[*count].low + part->p_memsz;
-        ++*count;
+        trusted[trusted_count].low = object->dlpi_addr + part->p_vaddr;
+        trusted[trusted_count].high = trusted[trusted_count].low + part->p_memsz;
+        trusted_count++;
     }
     return 0;
 }
 
+static void find_libraries(void) {
+    dl_iterate_phdr(look_at, NULL);
+}
+
 static bool is_trusted(uintptr_t address) {
-    if (atomic_load_explicit(&seen_loads, memory_order_relaxed) == (unsigned long long)-1) {
-        unsigned count = 0;
-        dl_iterate_phdr(look_at, &count);
-        atomic_store(&trusted_count, count);
-    }
-    unsigned count = atomic_load_explicit(&trusted_count, memory_order_relaxed);
-    for (unsigned i = 0; i < count; i++)
+    pthread_once(&once, find_libraries);
+    for (unsigned i = 0; i < trusted_count; i++)
         if (address - trusted[i].low < trusted[i].high - trusted[i].low)
             return true;
     return false;
