@@ -4,7 +4,7 @@ Operations are tuples; their place is their position in the list. The answer: fo
 must be found, the pairs (write, other) that may stand beside it. `EXACT` kinds must come with exactly these pairs,
 others with at least one of them.
 
-  ("write", a, n) ("write_nt", a, n) ("flush", a, n) ("fence",) ("ofence",) ("dfence",)
+  ("write", a, n) ("write_nt", a, n) ("flush", a, n) ("library_flush", a, n) ("fence",) ("ofence",) ("dfence",)
   ("tx_begin",) ("tx_add", a, n) ("tx_alloc", a, n) ("tx_end",) ("tx_abort",)
   ("is_persistent", a, n) ("order", a, n, b, m) ("checker_start",) ("checker_end",) ("scope_start",)
   ("exclude", a, n) ("include", a, n) ("pool", a, n) ("unpool", a, n) ("start",) ("end",) ("thread_end",)
@@ -155,6 +155,14 @@ class Twin:
         if not any(x in self.excluded for x in lined):
             for line in lines:
                 self.look_for_need(position, [self.memory.get(x) for x in range(line * LINE, (line + 1) * LINE)])
+        self.write_back(position, lined)
+
+    def library_flush(self, position, span):
+        """As a flush, but not asked whether it is needed."""
+        if self.model not in ("eadr", "hops"):
+            self.write_back(position, range(span.start // LINE * LINE, -(-span.stop // LINE) * LINE))
+
+    def write_back(self, position, lined):
         for x in lined:
             byte = self.memory.get(x)
             if byte and byte.flush_epoch is None:
