@@ -123,6 +123,14 @@ def test_what_is_not_tracked_is_said(tmp_path: Path) -> None:
     assert "[cc-as-it-is]" in cc("-c", "tight.s", cwd=tmp_path).stderr
 
 
+def test_program_that_stores_nothing_persistent_is_not_called_clean_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "hello.c").write_text(HELLO)
+    cc("hello.c", "-o", "hello", cwd=tmp_path)
+    checked = powercut.check_program([str(tmp_path / "hello")], cwd=tmp_path, quiet=True)
+    assert checked.operations == 0
+    assert any(note.startswith("nothing was recorded") for note in checked.notes)
+
+
 def test_wrong_use_is_one_message(tmp_path: Path) -> None:
     (tmp_path / "hello.c").write_text(HELLO)
     assert "[cc-cannot]" in cc("-static", "hello.c", cwd=tmp_path, code=2).stderr

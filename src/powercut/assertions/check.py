@@ -83,7 +83,7 @@ def check(command: list[str], cwd: Path, options: CheckOptions) -> Checked:
     """The same; interrupted, it returns what was found so far."""
     outcome, stopped = run_checked(command, cwd, options)
     if not outcome.programs and not outcome.findings and not stopped:
-        hint = "Build it with the flags of powercut config, and call pc_init."
+        hint = "Build it with powercut cc; or with the flags of powercut config, and call pc_init."
         raise EnvironmentFailure("nothing-tracked", f"the program {command[0]!r} has no assertions.", hint)
     return _checked(outcome, command, cwd, stopped)
 
@@ -105,6 +105,8 @@ def check_trace(trace: str | Path, model: str | None = None) -> Checked:
 
 def _checked(outcome: Outcome, command: list[str], cwd: Path, stopped: str = "") -> Checked:
     notes = [f"{outcome.lost} more findings had no room"] if outcome.lost else []
+    if not outcome.operations:
+        notes.append("nothing was recorded: no operation was told, and no store went to a pool or a mapped file")
     return Checked(
         command=command,
         model=outcome.model,
