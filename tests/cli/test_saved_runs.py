@@ -157,7 +157,8 @@ DAMAGE = {
     broken_json: "is not a saved run: Expecting property name enclosed in double quotes: line 1 column 2 (char 1). "
     "[broken-run]",
     other_json: "is not a saved run: Expected `array`, got `int` - at `$.findings`. [broken-run]",
-    newer: ".powercut/runs/0001 was saved in format 2, this powercut reads 1. [other-run-format]",
+    newer: "this one reads format 1. Run powercut explore .powercut/runs/0001/trace, or use that powercut. "
+    "[other-run-format]",
     other_model: ".powercut/runs/0001 was made with the unknown model 'zfs-ordered'. [broken-run]",
     no_trace: "cannot read the trace .powercut/runs/0001/trace: No such file or directory. [trace-unreadable]",
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from powercut.commands.options import baseline_options, settings_from
+from powercut.commands.options import JSON_OPTION, baseline_options, settings_from
 from powercut.errors import EnvironmentFailure, UsageError
 
 if TYPE_CHECKING:
@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 @click.option("--recheck", metavar="FILE", type=click.Path(dir_okay=False), help="Check what was saved; run nothing.")
 @click.option("--output", metavar="DIR", type=click.Path(file_okay=False), help="Saved runs (default .powercut).")
 @baseline_options
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, allow_dash=True),
-    help="Write a JSON report; - for standard output.",
-)
+@JSON_OPTION
 @click.argument("workload", nargs=-1, type=click.UNPROCESSED)
 def command(
     workload: tuple[str, ...],
@@ -137,7 +131,9 @@ def _report(run: SavedRun, checked: Checked, output: Path | None, json_file: str
             folder = new_run_folder(output)
             save_run(folder, run)
     finally:  # what was found is shown even where it cannot be saved
-        write_report(check_text(run, folder), check_document(run), json_file)
+        written = write_report(check_text(run, folder), check_document(run), json_file, int(ExitCode.NOTHING_FOUND))
+    if written != ExitCode.NOTHING_FOUND:
+        return written
     if has_new_failures(run):
         return int(ExitCode.FINDINGS)
     if run.interrupted:

@@ -8,15 +8,16 @@ from typing import Any
 
 import click
 
-from powercut.commands.options import baseline_options, common_options, explore_options, settings_from
+from powercut.commands.options import baseline_options, common_options, explore_options, report_options, settings_from
 
 
 @click.command("explore")
 @click.argument("trace_file", metavar="TRACE", type=click.Path(dir_okay=False))
 @explore_options
 @baseline_options
+@report_options
 @common_options
-def command(trace_file: str, json_file: str | None, write_baseline: bool, **options: Any) -> int:
+def command(trace_file: str, write_baseline: bool, **options: Any) -> int:
     """Judge the crash states of a recorded trace.
 
     What powercut check --save has written is checked again, under the model that --memory names.
@@ -26,11 +27,12 @@ def command(trace_file: str, json_file: str | None, write_baseline: bool, **opti
     powercut explore store.pct --memory hops
     """
     from powercut.assertions.checker import is_check_trace
+    from powercut.commands.outcome import Outputs, report_run
 
+    outputs = Outputs.taken_from(options)
     if is_check_trace(Path(trace_file)):
-        return _check_again(trace_file, json_file, write_baseline, options)
+        return _check_again(trace_file, outputs.only_json(), write_baseline, options)
 
-    from powercut.commands.outcome import report_run
     from powercut.report.terminal import Terminal
     from powercut.run.session import Session
     from powercut.run.store import new_run_folder
@@ -43,7 +45,7 @@ def command(trace_file: str, json_file: str | None, write_baseline: bool, **opti
         folder = new_run_folder(session.output)
         _keep_trace(trace_file, folder)
         run, folder = session.explore(trace, folder)
-    return report_run(run, folder, json_file)
+    return report_run(run, folder, outputs)
 
 
 def _check_again(trace_file: str, json_file: str | None, write_baseline: bool, options: dict[str, Any]) -> int:

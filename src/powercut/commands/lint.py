@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from powercut.commands.options import baseline_options, settings_from
+from powercut.commands.options import JSON_OPTION, baseline_options, settings_from
 
 
 @click.command("lint")
@@ -12,13 +12,7 @@ from powercut.commands.options import baseline_options, settings_from
 @click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default).")
 @click.option("--warnings/--no-warnings", default=True, help="Show what may be meant so, too (default: yes).")
 @baseline_options
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, allow_dash=True),
-    help="Write a JSON report; - for standard output.",
-)
+@JSON_OPTION
 def command(
     trace_file: str,
     memory: str | None,
@@ -62,5 +56,5 @@ def command(
             baseline_file, shown.misuses, kinds, terminal.tell, everything.misuses, write=write_baseline
         )
     report = lint_document(shown, trace, trace_file, row, [*notes, *told])
-    write_report(lint_text(shown, row), report, json_file)
-    return int(ExitCode.FINDINGS if unmarked(shown.bugs) else ExitCode.NOTHING_FOUND)
+    code = int(ExitCode.FINDINGS if unmarked(shown.bugs) else ExitCode.NOTHING_FOUND)
+    return write_report(lint_text(shown, row), report, json_file, code)

@@ -36,6 +36,7 @@ COMMANDS = (
     "points",
     "graph",
     "show",
+    "report",
     "replay",
     "doctor",
 )
@@ -91,9 +92,9 @@ def main() -> None:
     try:
         code = cli.main(standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        code = _complain("interrupted [interrupted]", INTERRUPTED)
+        code = complain("interrupted [interrupted]", INTERRUPTED)
     except Exception as error:
-        code = _complain(*describe(error))
+        code = complain(*describe(error))
         if os.environ.get("POWERCUT_DEBUG"):
             traceback.print_exc()
     sys.exit(int(code) if isinstance(code, int) else 0)
@@ -126,7 +127,8 @@ def stop_printing() -> None:
         os.close(null)
 
 
-def _complain(text: str, code: int) -> int:
+def complain(text: str, code: int) -> int:
+    """Say what went wrong; the exit code."""
     from powercut.report.text import printable
 
     with suppress(OSError):  # standard error may be closed or full; the exit code still tells

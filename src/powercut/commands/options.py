@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from powercut.errors import EnvironmentFailure
+from powercut.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from powercut.settings import Settings
 
 Command = Callable[..., Any]
 
-JSON_OPTION = click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, allow_dash=True),
-    help="Write a JSON report; - for standard output.",
-)
 _JUDGE = (
     click.option("--check", metavar="CMD", help="Command that exits with 0 if a crashed folder is fine."),
     click.option("--fs", metavar="NAMES", help="File-system models: one, several with commas, or all."),
@@ -32,7 +26,6 @@ _JUDGE = (
     click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: all cores)."),
     click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search."),
     click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),
-    JSON_OPTION,
 )
 _EXPLORE = (
     *_JUDGE,
@@ -84,8 +77,22 @@ _BASELINE = (
 )
 
 
+def _report_option(name: str, what: str) -> Callable[[Command], Command]:
+    kind = click.Path(dir_okay=False, allow_dash=True)
+    help_ = f"Write {what}; - for standard output."
+    return click.option(f"--{name}", f"{name}_file", metavar="FILE", type=kind, help=help_)
+
+
+JSON_OPTION = _report_option("json", "a JSON report")
+_REPORTS = (
+    *(_report_option(form.name, form.what) for form in FORMATS if form.name != "github"),
+    click.option("--github", is_flag=True, help="Print annotations of GitHub Actions, too."),
+)
+
+
 judge_options = _apply(_JUDGE)
 explore_options = _apply(_EXPLORE)
+report_options = _apply(_REPORTS)
 baseline_options = _apply(_BASELINE)
 common_options = _apply(_COMMON)
 record_options = _apply(_RECORD)

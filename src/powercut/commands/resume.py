@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from powercut.commands.options import JSON_OPTION, saved_runs
+from powercut.commands.options import report_options, saved_runs
 
 if TYPE_CHECKING:
     from powercut.run.plan import Plan
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: as before).")
 @click.option("--executor", metavar="NAME", help="Where checks run: local or ray (default: as before).")
 @click.option("--ray-address", metavar="ADDRESS", help="The Ray cluster.")
-@JSON_OPTION
+@report_options
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
-def command(name: str | None, json_file: str | None, output: str | None, **given: str | int | None) -> int:
+def command(name: str | None, output: str | None, **given: Any) -> int:
     """Go on with a run that was stopped: by Ctrl-C, its budget, a kill or a power cut.
 
     The program is not started again: the trace of the run is searched as it was planned. What the check has judged
@@ -33,13 +33,14 @@ def command(name: str | None, json_file: str | None, output: str | None, **given
     powercut resume
     powercut resume 12 --budget 1h
     """
-    from powercut.commands.outcome import report_run
+    from powercut.commands.outcome import Outputs, report_run
     from powercut.errors import UsageError
     from powercut.report.terminal import Terminal
     from powercut.run.plan import find_plan, load_plan
     from powercut.run.session import Session
     from powercut.trace.reader import Trace
 
+    outputs = Outputs.taken_from(given)
     folder = find_plan(saved_runs(output), name)
     plan = load_plan(folder)
     if plan.function is not None:
@@ -53,10 +54,10 @@ def command(name: str | None, json_file: str | None, output: str | None, **given
     with Terminal() as terminal:
         session = Session(settings, Path(plan.cwd), terminal.tell, notes=plan.notes, resumed=True)
         run, folder = session.explore(trace, folder)
-    return report_run(run, folder, json_file)
+    return report_run(run, folder, outputs)
 
 
-def _settings(plan: Plan, folder: Path, given: dict[str, str | int | None]) -> Settings:
+def _settings(plan: Plan, folder: Path, given: dict[str, Any]) -> Settings:
     """The settings of the plan, with what is said now; runs are where this one is."""
     import msgspec
 

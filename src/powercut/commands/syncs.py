@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from powercut.commands.options import common_options, judge_options, record_options, settings_from
+from powercut.commands.options import JSON_OPTION, common_options, judge_options, record_options, settings_from
 
 if TYPE_CHECKING:
     from powercut.syncs.verdict import SyncsRun
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 )
 @record_options
 @judge_options
+@JSON_OPTION
 @common_options
 @click.argument("workload", nargs=-1, type=click.UNPROCESSED)
 def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | None, **options: Any) -> int:
@@ -51,8 +52,7 @@ def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | 
         session = Session(settings, cwd, terminal.tell)
         trace = Trace.open(trace_file) if trace_file else session.record_run(workload)[0]
         run = session.weigh_syncs(trace)
-    write_report(syncs_text(run, trace.name), syncs_document(run), json_file)
-    return exit_code(run)
+    return write_report(syncs_text(run, trace.name), syncs_document(run), json_file, exit_code(run))
 
 
 def exit_code(run: SyncsRun) -> int:

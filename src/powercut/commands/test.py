@@ -11,6 +11,7 @@ from powercut.commands.options import (
     common_options,
     explore_options,
     record_options,
+    report_options,
     settings_from,
     workload_argument,
 )
@@ -20,9 +21,10 @@ from powercut.commands.options import (
 @record_options
 @explore_options
 @baseline_options
+@report_options
 @common_options
 @workload_argument
-def command(workload: tuple[str, ...], json_file: str | None, write_baseline: bool, **options: Any) -> int:
+def command(workload: tuple[str, ...], write_baseline: bool, **options: Any) -> int:
     """Crash-test a program: run it once, judge every state a power cut could leave.
 
     The program runs on a private copy of its data folder. Each crash state is shown to the check as that folder:
@@ -35,11 +37,12 @@ def command(workload: tuple[str, ...], json_file: str | None, write_baseline: bo
     powercut test --dir data --check ./verify.sh -- ./server --once
     powercut test --fs all --budget 5m --json report.json --check 'python3 check.py' -- ./kv put a 1
     """
-    from powercut.commands.outcome import report_run
+    from powercut.commands.outcome import Outputs, report_run
     from powercut.report.terminal import Terminal
     from powercut.run.session import Session
 
+    outputs = Outputs.taken_from(options)
     settings, cwd = settings_from(options)
     with Terminal() as terminal:
         run, folder = Session(settings, cwd, terminal.tell, write_baseline=write_baseline).test(workload)
-    return report_run(run, folder, json_file)
+    return report_run(run, folder, outputs)

@@ -1,4 +1,7 @@
-"""The JSON report: the documented form of a run for other programs."""
+"""The JSON report: the documented form of a run for other programs, and its schema, which is made of these types.
+
+Fields may be added; those here keep their meaning. docs/findings.md explains each, and a test keeps that page whole.
+"""
 
 from __future__ import annotations
 
@@ -6,44 +9,103 @@ from typing import Any
 
 import msgspec
 
-from powercut.findings.finding import Finding
-from powercut.report.lint import misuse_document
-from powercut.run.store import SavedRun
+from powercut.findings.finding import Finding, Fix, Location
+from powercut.report.formats import Setting
+from powercut.report.lint import MisuseDocument, misuse_document
+from powercut.run.store import BehaviorCounts, SavedRun, to_json
+
+
+class VerdictDocument(msgspec.Struct):
+    """What the check did on the minimal state."""
+
+    outcome: str
+    code: int
+    output: str
+
+
+class FindingDocument(msgspec.Struct):
+    """One finding."""
+
+    id: str
+    kind: str
+    severity: str
+    message: str
+    locations: list[Location]
+    models: list[str]
+    lost: list[str]
+    survived: list[str]
+    fix: Fix | None
+    verdict: VerdictDocument
+    recovery: list[str]
+    occurrences: int
+    replay: str
+    known: str | None
+
+
+class RunDocument(msgspec.Struct):
+    """One run."""
+
+    version: str
+    command: list[str]
+    folder: str
+    check: list[str] | None
+    model: str
+    seconds: float
+    interrupted: bool
+    states: dict[str, Any]
+    coverage: dict[str, Any]
+    behaviors: list[BehaviorCounts]
+    notes: list[str]
+    findings: list[FindingDocument]
+    misuses: list[MisuseDocument]
+
+
+def render(run: SavedRun, setting: Setting) -> bytes:
+    """The run as JSON."""
+    return to_json(document(run))
 
 
 def document(run: SavedRun) -> dict[str, Any]:
-    """A run as plain JSON values. Fields may be added; those here keep their meaning."""
-    return {
-        "version": run.version,
-        "command": run.command,
-        "folder": run.folder,
-        "check": run.check,
-        "model": run.model,
-        "seconds": round(run.seconds, 3),
-        "interrupted": run.interrupted,
-        "states": run.states,
-        "coverage": run.coverage,
-        "behaviors": msgspec.to_builtins(run.behaviors),
-        "notes": run.notes,
-        "findings": [_finding(finding) for finding in run.findings],
-        "misuses": [misuse_document(misuse) for misuse in run.misuses],
-    }
+    """A run as plain JSON values."""
+    made = RunDocument(
+        version=run.version,
+        command=run.command,
+        folder=run.folder,
+        check=run.check,
+        model=run.model,
+        seconds=round(run.seconds, 3),
+        interrupted=run.interrupted,
+        states=run.states,
+        coverage=run.coverage,
+        behaviors=run.behaviors,
+        notes=run.notes,
+        findings=[_finding(finding) for finding in run.findings],
+        misuses=[misuse_document(misuse) for misuse in run.misuses],
+    )
+    plain: dict[str, Any] = msgspec.to_builtins(made)
+    return plain
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "id": finding.id,
-        "kind": finding.kind.value,
-        "severity": finding.severity,
-        "message": finding.message,
-        "locations": [msgspec.to_builtins(location) for location in finding.locations],
-        "models": finding.models,
-        "lost": finding.lost,
-        "survived": finding.survived,
-        "fix": msgspec.to_builtins(finding.fix),
-        "verdict": {"outcome": finding.outcome, "code": finding.code, "output": finding.output},
-        "recovery": list(finding.recovery),
-        "occurrences": finding.occurrences,
-        "replay": finding.replay,
-        "known": finding.known,
-    }
+def schema() -> dict[str, Any]:
+    """The JSON schema of the report."""
+    made = msgspec.json.schema(RunDocument)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The JSON report of powercut", **made}
+
+
+def _finding(finding: Finding) -> FindingDocument:
+    return FindingDocument(
+        id=finding.id,
+        kind=finding.kind.value,
+        severity=finding.severity,
+        message=finding.message,
+        locations=finding.locations,
+        models=finding.models,
+        lost=finding.lost,
+        survived=finding.survived,
+        fix=finding.fix,
+        verdict=VerdictDocument(finding.outcome, finding.code, finding.output),
+        recovery=list(finding.recovery),
+        occurrences=finding.occurrences,
+        replay=finding.replay,
+        known=finding.known,
+    )

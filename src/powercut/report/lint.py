@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import textwrap
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -14,6 +13,7 @@ from powercut.findings.finding import Location
 from powercut.lint.analysis import Analysis
 from powercut.lint.misuse import Misuse
 from powercut.model.memory import Memory
+from powercut.report.source import source_line
 from powercut.report.text import printable
 from powercut.trace.reader import Trace
 
@@ -81,20 +81,33 @@ def lint_document(analysis: Analysis, trace: Trace, path: str, memory: Memory, n
         "events": analysis.calls,
         "seconds": round(analysis.seconds, 3),
         "notes": notes,
-        "misuses": [misuse_document(misuse) for misuse in analysis.misuses],
+        "misuses": msgspec.to_builtins([misuse_document(misuse) for misuse in analysis.misuses]),
     }
 
 
-def misuse_document(misuse: Misuse) -> dict[str, Any]:
-    """One misuse as plain JSON values."""
-    names = ("id", "pattern", "why", "severity", "harm", "title", "message", "count", "executed", "stacks", "files")
-    return {
-        **{name: getattr(misuse, name) for name in names},
-        "locations": [msgspec.to_builtins(location) for location in misuse.locations],
-        "advice": misuse.advice,
-        "finding": misuse.finding,
-        "known": misuse.known,
-    }
+class MisuseDocument(msgspec.Struct):
+    """One misuse in the JSON report."""
+
+    id: str
+    pattern: str
+    why: str
+    severity: str
+    harm: str
+    title: str
+    message: str
+    count: int
+    executed: int
+    stacks: int
+    files: list[str]
+    locations: list[Location]
+    advice: str
+    finding: str | None
+    known: str | None
+
+
+def misuse_document(misuse: Misuse) -> MisuseDocument:
+    """One misuse as the JSON report has it."""
+    return MisuseDocument(**{name: getattr(misuse, name) for name in MisuseDocument.__struct_fields__})
 
 
 def _short(misuse: Misuse) -> str:
@@ -112,7 +125,7 @@ def _how_often(misuse: Misuse) -> str:
 def _location(location: Location) -> list[str]:
     inside = f" in {location.function}" if location.function and location.file else ""
     lines = [f"  {location.role + ':':<{_ROLE}}{printable(f'{location}{inside}')}"]
-    source = linecache.getline(location.file, location.line).strip() if location.file and location.line else ""
+    source = source_line(location.file, location.line).strip()
     if source:
         lines.append(f"  {'':<{_ROLE}}    {printable(source)}")
     return lines

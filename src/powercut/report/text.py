@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import linecache
 import textwrap
 from pathlib import Path
 from typing import Any
 
 from powercut.findings.finding import Finding, Location
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.report.rules import KINDS
+from powercut.report.source import source_line
 from powercut.run.store import NO_BUDGET, NO_STATES, BehaviorCounts, SavedRun
 from powercut.states.estimate import Estimate
 
 _WIDTH = 110
-_TITLES = {
-    "atomicity": "not atomic",
-    "ordering": "wrong order",
-    "unpersisted": "never synced",
-    "durability": "acknowledged but lost",
-    "recovery": "recovery fails",
-}
 _VERIFIED = {
     "model": " (verified in the model)",
     "check": " (verified: the check accepts that order)",
@@ -43,7 +37,7 @@ def summary(run: SavedRun, folder: Path, analysis: str = "") -> str:
     parts = [explain(finding) for finding in run.findings if finding.known is None]
     known = [f"{f.id}  known: {one_line(f.known)} ({f.kind.value})" for f in run.findings if f.known is not None]
     parts += ["\n".join(known)] if known else []
-    parts.append(_counts(run, len(known)))
+    parts.append(coverage_line(run))
     parts += [told] if (told := "\n".join(map(_behaviors, run.behaviors))) else []
     parts += [note for note in run.notes if note in (NO_BUDGET, NO_STATES)]
     if run.interrupted:
@@ -53,10 +47,11 @@ def summary(run: SavedRun, folder: Path, analysis: str = "") -> str:
     return "\n\n".join(parts[:-1]) + "\n" + parts[-1]
 
 
-def _counts(run: SavedRun, known: int) -> str:
+def coverage_line(run: SavedRun) -> str:
     """What was found, and how much was tested."""
     states, count = run.states, len(run.findings)
-    found = _counted(count, "finding") if count else "nothing found" if _covered(states) else "nothing tested"
+    known = count - len(run.new_findings)
+    found = _counted(count, "finding") if count else "nothing found" if covered(states) else "nothing tested"
     found += f" ({known} known)" if known else ""
     before = f", {states['known']} known from earlier runs" if states.get("known") else ""
     follow = f", {states['equivalent']} equivalent" if states.get("equivalent") else ""
@@ -64,7 +59,7 @@ def _counts(run: SavedRun, known: int) -> str:
     return f"{found}: {states.get('tested', 0)} states tested{before}, {equal}, {run.seconds:.1f} s, model {run.model}"
 
 
-def _covered(states: dict[str, Any]) -> int:
+def covered(states: dict[str, Any]) -> int:
     """States about which something is known."""
     return sum(int(states.get(name) or 0) for name in ("tested", "known", "equal", "equivalent"))
 
@@ -73,7 +68,7 @@ def _left(states: dict[str, Any]) -> str:
     """What is left, of how many."""
     if states.get("estimate"):
         total = Estimate(**states["estimate"])
-        return f", about {total.less(_covered(states)).number} left of {total}"
+        return f", about {total.less(covered(states)).number} left of {total}"
     if states.get("exhausted"):
         return f" of {states.get('total')}; every state was covered"
     return f", {states['left']} left of {states.get('total')}" if states.get("left") is not None else ""
@@ -95,7 +90,7 @@ def _goes_on(run: SavedRun, folder: Path) -> str:
 
 def explain(finding: Finding) -> str:
     """One finding, with everything needed to understand and repeat it."""
-    lines = [f"{finding.id}  {_TITLES[finding.kind.value]} ({finding.kind.value})", *_wrap(finding.message, 2), ""]
+    lines = [f"{finding.id}  {KINDS[finding.kind].title} ({finding.kind.value})", *_wrap(finding.message, 2), ""]
     for location in finding.locations:
         lines.extend(_location(location))
     lines.append("")
@@ -137,7 +132,7 @@ def _location(location: Location) -> list[str]:
     place = one_line(str(location))
     function = f" in {one_line(location.function)}" if location.function and location.file else ""
     lines = [f"  {role + ':':<14}{place}{function}"]
-    source = linecache.getline(location.file, location.line).strip() if location.file and location.line else ""
+    source = source_line(location.file, location.line).strip()
     if source:
         lines.append(f"  {'':<14}    {one_line(source.expandtabs(4))}")
     lines.append(f"  {'':<14}{one_line(location.what)}")

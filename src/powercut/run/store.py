@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import stat
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,12 @@ class SavedRun(msgspec.Struct, kw_only=True):
         return [finding for finding in self.findings if finding.known is None]
 
 
+class _Head(msgspec.Struct):
+    """What every format of run.json has."""
+
+    format: int = FORMAT
+
+
 def new_run_folder(output: Path) -> Path:
     """Make the folder of the next run."""
     runs = output / "runs"
@@ -167,13 +174,23 @@ def load_run(path: Path) -> SavedRun:
     except OSError as error:
         raise UsageError("no-run", f"there is no saved run in {path}: {error.strerror}.") from error
     try:
-        run = msgspec.convert(json.loads(content), SavedRun)
+        values = json.loads(content)
+        if (number := msgspec.convert(values, _Head).format) != FORMAT:
+            raise _other_format(path, number)
+        run = msgspec.convert(values, SavedRun)
         msgspec.convert(run.states, _Counted)
+        return run
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise UsageError("broken-run", f"{path / 'run.json'} is not a saved run: {error}.") from error
-    if run.format != FORMAT:
-        raise UsageError("other-run-format", f"{path} was saved in format {run.format}, this powercut reads {FORMAT}.")
-    return run
+
+
+def _other_format(path: Path, number: int) -> UsageError:
+    age = "a newer" if number > FORMAT else "an older"
+    return UsageError(
+        "other-run-format",
+        f"{path} was saved by {age} powercut, in format {number}; this one reads format {FORMAT}.",
+        f"Run powercut explore {shlex.quote(str(path / 'trace'))}, or use that powercut.",
+    )
 
 
 def saved_runs(output: Path) -> list[Path]:

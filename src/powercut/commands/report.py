@@ -1,0 +1,50 @@
+"""`powercut report`: a saved run in other forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from powercut.commands.options import report_options, saved_runs
+from powercut.errors import ExitCode
+
+_MOST_NAMED = 3
+
+
+@click.command("report")
+@click.argument("name", metavar="[RUN]", required=False)
+@click.option("--format", "form", metavar="NAME", help="json, sarif, junit, markdown or github.")
+@click.option("-o", "file", metavar="FILE", default="-", help="Where --format goes (default: standard output).")
+@click.option("--schema", is_flag=True, help="Print the JSON schema of the JSON report, and nothing else.")
+@report_options
+@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
+def command(name: str | None, form: str | None, file: str, schema: bool, output: str | None, **options: Any) -> int:
+    """Write a saved run in other forms: the last one, or that of a number.
+
+    What cannot be written is said, and all the rest is written. Paths are relative to the current folder.
+
+    \b
+    powercut report --format markdown
+    powercut report 12 --format sarif -o powercut.sarif
+    powercut report --sarif powercut.sarif --junit powercut.xml --github
+    """
+    from powercut.commands.outcome import Outputs, do_all, report_actions
+    from powercut.report.document import schema as json_schema
+    from powercut.report.problems import missing_sources
+    from powercut.report.text import printable
+    from powercut.run.store import find_run, load_run, to_json
+
+    if schema:
+        click.echo(to_json(json_schema()), nl=False)
+        return int(ExitCode.NOTHING_FOUND)
+    outputs = Outputs.taken_from(options).also(form, file)
+    if not outputs.files and not outputs.annotate:
+        raise click.UsageError("Say what to write: --format NAME -o FILE, or --sarif FILE, --junit FILE ...")
+    folder = find_run(saved_runs(output), name)
+    run = load_run(folder)
+    missing = missing_sources(run)
+    if missing:
+        some = ", ".join(missing[:_MOST_NAMED]) + (" and more" if missing[_MOST_NAMED:] else "")
+        click.echo(f"powercut: warning: {printable(some)} cannot be read here: lines are named, not shown", err=True)
+    return do_all(report_actions(run, folder, outputs), int(ExitCode.NOTHING_FOUND))

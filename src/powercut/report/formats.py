@@ -1,0 +1,64 @@
+"""The forms in which a saved run can be written, by name. Each is a function of the run and of where it stands.
+
+The table is read for `--help`, so the modules behind it are loaded when a report is made.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from powercut.errors import UsageError
+
+if TYPE_CHECKING:
+    from powercut.run.store import SavedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a report needs to know beside the run.
+
+    Attributes:
+        root: paths below it are written relative to it: where the sources are checked out.
+        folder: that of the run.
+    """
+
+    root: Path
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One form; its module in this package has a function `render` of the run and its setting."""
+
+    name: str
+    what: str
+    module: str
+
+    def render(self, run: SavedRun, setting: Setting) -> bytes:
+        """A run in this form."""
+        function: Callable[[SavedRun, Setting], bytes] = import_module(f"powercut.report.{self.module}").render
+        return function(run, setting)
+
+
+FORMATS = (
+    Format("json", "a JSON report", "document"),
+    Format("sarif", "SARIF 2.1.0, for code scanning", "sarif"),
+    Format("junit", "JUnit XML, for test reports", "junit"),
+    Format("markdown", "a Markdown summary", "markdown"),
+    Format("github", "annotations of GitHub Actions", "github"),
+)
+
+
+def format_named(name: str) -> Format:
+    """The form of a name."""
+    found = {form.name: form for form in FORMATS}
+    if name not in found:
+        close = difflib.get_close_matches(name, found, 1)
+        hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(found)}."
+        raise UsageError("unknown-format", f"there is no report format {name!r}.", hint)
+    return found[name]

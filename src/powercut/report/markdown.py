@@ -1,0 +1,66 @@
+"""A Markdown summary: for the page of a CI job, a merge request, or an issue.
+
+Text from outside is either in a code block that it cannot end, or has every character of markup escaped.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from itertools import groupby
+
+from powercut.report.formats import Setting
+from powercut.report.problems import Level, Problem, problems
+from powercut.report.text import coverage_line, covered, one_line, printable
+from powercut.run.store import SavedRun
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")
+_HEADS = {Level.ERROR: "Findings", Level.WARNING: "Bugs in the trace", Level.NOTE: "Warnings in the trace"}
+
+
+def render(run: SavedRun, setting: Setting) -> bytes:
+    """The run as Markdown."""
+    found = problems(run)
+    new = [problem for problem in found if problem.known is None]
+    parts = [f"## powercut: {_verdict(run)}", _escaped(coverage_line(run))]
+    for level, group in groupby(sorted(new, key=lambda problem: list(Level).index(problem.level)), lambda p: p.level):
+        several = list(group)
+        parts += [f"### {_HEADS[level]}", _table(several)]
+        parts += [_details(problem) for problem in several if level is Level.ERROR]
+    known = [problem for problem in found if problem.known is not None]
+    if known:
+        lines = [f"- {_escaped(f'{problem.id} {problem.title}: {problem.known}')}" for problem in known]
+        parts += ["### Known", "\n".join(lines)]
+    if run.notes:
+        parts += ["### Notes", "\n".join(f"- {_escaped(note)}" for note in run.notes)]
+    return ("\n\n".join(parts) + "\n").encode()
+
+
+def _verdict(run: SavedRun) -> str:
+    if run.new_findings:
+        count = len(run.new_findings)
+        return f"❌ {count} finding{'s' if count != 1 else ''}"
+    if run.interrupted:
+        return "⚠️ interrupted, nothing found so far"
+    return "✅ nothing found" if covered(run.states) else "⚠️ nothing was tested"
+
+
+def _table(several: list[Problem]) -> str:
+    lines = ["| id | what | where |", "|---|---|---|"]
+    for problem in several:
+        place = _escaped(problem.place.short) if problem.place else ""
+        lines.append(f"| {_escaped(problem.id)} | {_escaped(problem.title)} | {place} |")
+    return "\n".join(lines)
+
+
+def _details(problem: Problem) -> str:
+    text = printable(problem.text)
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    head = f"<summary>{html.escape(one_line(f'{problem.id}: {problem.message}'))}</summary>"  # no Markdown in there
+    return f"<details>{head}\n\n{fence}text\n{text}\n{fence}\n\n</details>"
+
+
+def _escaped(text: str) -> str:
+    """Text that means only itself."""
+    return html.escape(_MARKUP.sub(r"\\\1", one_line(text)), quote=False).replace("@", "&#64;")

@@ -1,0 +1,117 @@
+"""Problems: findings and misuses of a run in one form, for reports that treat them alike.
+
+Before: a saved run, which may come from anywhere. After: each of its findings and misuses with a rule, a level, its
+places, and frames that are files and lines again instead of text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from powercut.findings.finding import Finding, Location
+from powercut.lint.misuse import Misuse
+from powercut.report.lint import explain_misuse
+from powercut.report.rules import KINDS, pattern_rule_id
+from powercut.report.source import source_lines
+from powercut.report.text import explain
+from powercut.run.store import SavedRun
+
+_FRAME = re.compile(r"(?P<function>.*?) at (?P<file>/.*):(?P<line>\d+)", re.DOTALL)  # as a Frame is written
+
+
+class Level(StrEnum):
+    """How much it matters: only errors fail a run."""
+
+    ERROR = "error"  # a crash state that the check refuses
+    WARNING = "warning"  # a misuse that is wrong for sure
+    NOTE = "note"  # a misuse that may be meant so
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One root cause.
+
+    Attributes:
+        rule: id of its rule.
+        text: everything, as the terminal shows it.
+        advice: what to change; empty if nobody knows.
+        known: why it is in the baseline; None if it is not.
+        replay: how to get it back; empty for a misuse.
+    """
+
+    id: str
+    rule: str
+    level: Level
+    title: str
+    message: str
+    locations: list[Location]
+    text: str
+    advice: str
+    known: str | None
+    replay: str = ""
+
+    @property
+    def place(self) -> Location | None:
+        """Where to show it: the first place that is in a file."""
+        return next((location for location in self.locations if location.file), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A frame of a stack that was saved as text; without a file, only the words are known."""
+
+    words: str
+    file: str | None = None
+    line: int | None = None
+
+
+def problems(run: SavedRun) -> list[Problem]:
+    """Findings first, then misuses, each in the order of the run."""
+    return [*map(_of_finding, run.findings), *map(_of_misuse, run.misuses)]
+
+
+def steps(location: Location) -> Iterator[Step]:
+    """The call stack of a place, outermost first: the way on which the program came there."""
+    for frame in reversed(location.stack):
+        match = _FRAME.fullmatch(frame)
+        yield Step(match["function"], match["file"], int(match["line"])) if match else Step(frame)
+
+
+def missing_sources(run: SavedRun) -> list[str]:
+    """Files that are named and cannot be read here: what they hold is left out of reports."""
+    named = {location.file: None for problem in problems(run) for location in problem.locations if location.file}
+    return [file for file in named if not source_lines(file)]
+
+
+def _of_finding(finding: Finding) -> Problem:
+    fix = finding.fix.text if finding.fix is not None else ""
+    kind = KINDS[finding.kind]
+    return Problem(
+        finding.id,
+        kind.id,
+        Level.ERROR,
+        kind.title,
+        finding.message,
+        finding.locations,
+        explain(finding),
+        fix,
+        finding.known,
+        finding.replay,
+    )
+
+
+def _of_misuse(misuse: Misuse) -> Problem:
+    return Problem(
+        misuse.id,
+        pattern_rule_id(misuse.pattern, misuse.why),
+        Level.WARNING if misuse.is_bug else Level.NOTE,
+        misuse.title,
+        misuse.message,
+        misuse.locations,
+        explain_misuse(misuse),
+        misuse.advice,
+        misuse.known,
+    )

@@ -1,0 +1,92 @@
+"""Several reports at once, and from a saved run: what cannot be written takes nothing else with it."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.kit import SAFE, World
+
+FILES = {"--json": "r.json", "--sarif": "r.sarif", "--junit": "r.xml", "--markdown": "r.md"}
+ALL = [word for pair in FILES.items() for word in pair]
+
+
+def test_all_reports_at_once_and_the_same_from_the_saved_run(world: World) -> None:
+    ended = world.test(*ALL, "--github")
+    assert ended.code == 1
+    name = ended.out.split()[0]
+    (annotation,) = [line for line in ended.out.splitlines() if line.startswith("::error")]
+    assert f"title=powercut {name}%3A acknowledged but lost" in annotation
+    at_the_end = {file: (world.here / file).read_bytes() for file in FILES.values()}
+    assert all(name.encode() in content for content in at_the_end.values())
+    for file in FILES.values():
+        (world.here / file).unlink()
+    later = world.run("report", *ALL, "--github")
+    assert (later.code, later.out.splitlines()[0]) == (0, annotation)
+    assert {file: (world.here / file).read_bytes() for file in FILES.values()} == at_the_end
+
+
+def test_one_format_to_standard_output_or_a_file(world: World) -> None:
+    assert world.test(workload=SAFE).code == 0
+    shown = world.run("report", "--format", "junit")
+    assert shown.code == 0 and ElementTree.fromstring(shown.out).find(".//failure") is None
+    assert world.run("report", "1", "--format", "markdown", "-o", "m.md").out == ""
+    assert (world.here / "m.md").read_text().startswith("## powercut: ✅ nothing found")
+    assert json.loads(world.run("report", "--schema").out)["title"] == "The JSON report of powercut"
+
+
+def test_what_cannot_be_written_takes_nothing_with_it(world: World) -> None:
+    ended = world.test("--sarif", "nowhere/r.sarif", "--junit", "r.xml", "--json", "gone/r.json", "--markdown", "r.md")
+    assert ended.code == 3
+    assert [line for line in ended.err.splitlines() if line.endswith("[output-unwritable]")] == [
+        "powercut: cannot write gone/r.json: No such file or directory. [output-unwritable]",
+        "powercut: cannot write nowhere/r.sarif: No such file or directory. [output-unwritable]",
+    ]
+    assert (world.here / "r.xml").exists() and (world.here / "r.md").exists()
+    assert "1 finding: " in ended.out
+
+
+def test_an_unknown_format_is_told_and_the_others_are_written(world: World) -> None:
+    world.test()
+    ended = world.run("report", "--format", "sariff", "--junit", "r.xml")
+    assert (ended.code, ended.out) == (2, "")
+    assert (
+        ended.err.splitlines()[-1]
+        == "powercut: there is no report format 'sariff'. Did you mean sarif? [unknown-format]"
+    )
+    assert (world.here / "r.xml").exists()
+
+
+@pytest.mark.parametrize(("number", "age"), [(99, "a newer"), (0, "an older")])
+def test_a_run_of_another_version_is_named(world: World, number: int, age: str) -> None:
+    folder = world.here / ".powercut" / "runs" / "0001"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(json.dumps({"format": number, "findings": "of another shape"}))
+    ended = world.run("report", "--format", "sarif")
+    assert ended.code == 2
+    assert f"was saved by {age} powercut, in format {number}" in ended.err
+    assert "powercut explore .powercut/runs/0001/trace" in ended.err
+
+
+def test_a_missing_source_is_told_once(world: World) -> None:
+    script = world.here / "save.py"
+    script.write_text("import os\nopen('data/t', 'w').write('new')\nos.rename('data/t', 'data/f')\nprint('saved')\n")
+    assert world.run("test", "--dir", "data", "--check", "sh check", "--", "python3", "save.py").code == 1
+    script.unlink()
+    ended = world.run("report", "--format", "sarif")
+    assert (ended.code, ended.err) == (
+        0,
+        "powercut: warning: HERE/save.py cannot be read here: lines are named, not shown\n",
+    )
+    assert json.loads(ended.out)["runs"][0]["results"]
+
+
+def test_wrong_requests_are_refused_before_the_program_runs(world: World) -> None:
+    both = world.test("--sarif", "-", "--json", "-")
+    assert (both.code, both.out) == (2, "")
+    assert "only one report can go to standard output" in both.err
+    assert world.runs() == []
+    nothing = world.run("report")
+    assert nothing.code == 2 and "say what to write" in nothing.err
