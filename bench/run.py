@@ -33,6 +33,7 @@ BENCHMARKS = (
     "assertions_cc",
     "search",
     "growth",
+    "start_up",
 )
 LONG = ("deep",)  # only by name
 HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from powercut.api import explore
     from powercut.assertions.check import check_program, check_trace
+    from powercut.pytest_plugin import crash_test
 
-__all__ = ["check_program", "check_trace", "explore"]
+__all__ = ["check_program", "check_trace", "crash_test", "explore"]
+_MODULES = {
+    "check_program": "powercut.assertions.check",
+    "check_trace": "powercut.assertions.check",
+    "crash_test": "powercut.pytest_plugin",
+    "explore": "powercut.api",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Load the API when it is first used: `powercut --help` must not wait for numpy."""
-    if name == "explore":
-        from powercut import api
-
-        return api.explore
-    if name in __all__:
-        from powercut.assertions import check
-
-        return getattr(check, name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'powercut' has no attribute {name!r}")

@@ -14,24 +14,28 @@ from powercut.image.scratch import ScratchPolicy
 from powercut.image.trash import empty_folder
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.builtin import BuiltinOracle
+from powercut.oracle.callable import CallableOracle
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.verdict import Verdict
 from powercut.report.difference import timeline_of
 from powercut.report.events import Said, Subscriber
 from powercut.run.check import check_command, check_environment
 from powercut.run.executor import LocalExecutor
-from powercut.run.jobs import Job, Result
+from powercut.run.jobs import Job, Oracle, Result
 from powercut.run.store import find_finding
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
 
 
-def replay(output: Path, name: str, keep: Path | None, check: str | None, tell: Subscriber) -> Verdict:
-    """Build the image of a finding and have it judged; `keep` names a new folder that shall hold the image."""
+def replay(output: Path, name: str, keep: Path | None, check: str | Check | None, tell: Subscriber) -> Verdict:
+    """Build the image of a finding and have it judged; `keep` names a new folder that shall hold the image.
+
+    `check` is another check than that of the run, or the Python function that it had.
+    """
     folder, run, finding = find_finding(output, name)
-    argv = run.check if check is None else check_command(check, Path.cwd())
-    if argv is None and run.function is not None:
+    argv = check_command(check, Path.cwd()) if isinstance(check, str) else run.check
+    if argv is None and run.function is not None and not callable(check):
         raise UsageError(
             "python-check",
             f"the check was the Python function {run.function}, which cannot be called from here.",
@@ -40,16 +44,14 @@ def replay(output: Path, name: str, keep: Path | None, check: str | None, tell: 
     timeline, state = rebuild(folder, finding)
     if keep is not None:
         export_image(timeline, state, keep)
-    if argv is None:
+    oracle: Oracle
+    if callable(check):
+        oracle = CallableOracle(check)
+    elif argv is not None:
+        oracle = CommandOracle(argv, run.timeout, check_environment(timeline))
+    else:
         return BuiltinOracle(timeline).judge(timeline, state)
-    return _judge(
-        timeline,
-        state,
-        CommandOracle(argv, run.timeout, check_environment(timeline)),
-        Path(run.folder),
-        run.timeout,
-        tell,
-    )
+    return _judge(timeline, state, oracle, Path(run.folder), run.timeout, tell)
 
 
 def rebuild(folder: Path, finding: Finding) -> tuple[Timeline, State]:
@@ -67,9 +69,7 @@ def rebuild(folder: Path, finding: Finding) -> tuple[Timeline, State]:
     return timeline, state
 
 
-def _judge(
-    timeline: Timeline, state: State, oracle: CommandOracle, folder: Path, timeout: float, tell: Subscriber
-) -> Verdict:
+def _judge(timeline: Timeline, state: State, oracle: Oracle, folder: Path, timeout: float, tell: Subscriber) -> Verdict:
     namespaces, why = _engine.can_enter_view()
     if not folder.is_dir():
         namespaces, why = False, f"{folder} is not there any more"
