@@ -21,7 +21,7 @@ from powercut.errors import PowercutError, UsageError
 from powercut.oracle.verdict import Verdict
 from powercut.pytest_plugin import OPTIONS, SETTINGS
 from powercut.report.events import Event
-from powercut.report.text import coverage_line, explain, explain_verdict
+from powercut.report.text import coverage_line, covered, explain, explain_verdict
 from powercut.run.replay import replay
 from powercut.run.session import Session
 from powercut.run.store import SavedRun
@@ -96,7 +96,7 @@ class CrashTest:
             if callable(check):  # which no other process can call
                 finding.replay = self._again(finding.replay.split()[2])
             parts.append(explain(finding))
-        if parts or not run.states["tested"]:
+        if parts or not covered(run.states):
             pytest.fail("\n\n".join([*parts, coverage_line(run)]), pytrace=False)
         return run
 

@@ -37,6 +37,7 @@ COMMANDS = (
     "graph",
     "show",
     "report",
+    "diff",
     "replay",
     "doctor",
 )

@@ -22,6 +22,7 @@ from powercut.report.events import Said, Subscriber
 from powercut.run.check import check_command, check_environment
 from powercut.run.executor import LocalExecutor
 from powercut.run.jobs import Job, Oracle, Result
+from powercut.run.judging import Check
 from powercut.run.store import find_finding
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
