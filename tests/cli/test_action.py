@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from powercut.commands.test import command as tester
+from powercut.commands.test import command
 from tests.cli.kit import SAFE, SAVE, World
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,5 +54,5 @@ def test_recipes_are_yaml_that_uses_what_there_is() -> None:
     step = next(step for step in github["jobs"]["powercut"]["steps"] if step.get("id") == "powercut")
     assert set(step["with"]) <= set(ACTION["inputs"])
     line = next(line for line in gitlab["powercut"]["script"] if line.startswith("powercut test"))
-    known = {name for parameter in tester.params for name in parameter.opts}
+    known = {name for parameter in command.params for name in parameter.opts}
     assert {word for word in line.partition(" -- ")[0].split() if word.startswith("--")} <= known

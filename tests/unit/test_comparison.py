@@ -48,7 +48,7 @@ def test_gone_without_full_coverage_is_doubted() -> None:
         "the models differ: ext4-ordered and xfs",
         "the second run did not cover every state: what is gone may not have been reached",
     ]
-    new.states["tested"] = 0
+    new.states = {}
     assert "the second run tested nothing" in compare(old, new).doubts
 
 
