@@ -12,6 +12,11 @@ from tests.cli.kit import World
 
 WRONG = {
     "unknown command": (["frob"], "no such command 'frob'. See powercut --help [usage]"),
+    "mistyped command": (["tets"], "no such command 'tets'. Did you mean test? See powercut --help [usage]"),
+    "forgotten command": (
+        ["sh", "-c", "echo a b"],
+        "no such command 'sh'. To test a program: powercut test -- sh -c 'echo a b'. See powercut --help [usage]",
+    ),
     "unknown option": (
         ["test", "--frob", "--", "true"],
         "no such option '--frob'. Did you mean '--fs'? See powercut test --help [usage]",
@@ -118,6 +123,7 @@ def test_every_command_has_help(world: World, command: str) -> None:
     ended = world.run(command, "--help")
     assert ended.code == 0
     assert ended.out.startswith(f"Usage: powercut {command} ")
+    assert f"\n  powercut {command}" in ended.out, "an example"
 
 
 def test_version(world: World) -> None:

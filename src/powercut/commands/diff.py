@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from powercut.commands.names import complete_runs
 from powercut.commands.options import saved_runs
 
 
 @click.command("diff")
-@click.argument("old", metavar="RUN")
-@click.argument("new", metavar="RUN")
+@click.argument("old", metavar="RUN", shell_complete=complete_runs)
+@click.argument("new", metavar="RUN", shell_complete=complete_runs)
 @click.option("--json", "json_file", metavar="FILE", help="Write a JSON report; - for standard output.")
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 def command(old: str, new: str, json_file: str | None, output: str | None) -> int:

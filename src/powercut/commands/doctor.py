@@ -9,7 +9,10 @@ import click
 def command() -> int:
     """Tell what powercut can do on this machine, and how to get the rest.
 
-    Exits with 0 if programs can be recorded and tested here, 3 if not.
+    Each gap ends with the command that closes it. Exits with 0 if programs can be recorded and tested here, 3 if not.
+
+    \b
+    powercut doctor
     """
     from powercut.record.doctor import examine
 
@@ -18,6 +21,7 @@ def command() -> int:
         healthy &= finding.fine or not finding.needed
         mark = "ok     " if finding.fine else "MISSING" if finding.needed else "limited"
         click.echo(f"{mark}  {finding.name}: {finding.text}")
-        if not finding.fine and finding.remedy:
-            click.echo(f"         {finding.remedy}")
+        if not finding.fine:
+            told = [finding.meanwhile, f"run: {finding.command}"]
+            click.echo("\n".join(f"         {line}" for line in told if line))
     return 0 if healthy else 3

@@ -6,8 +6,11 @@ message, everything else as a bug of powercut.
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
+import shlex
+import shutil
 import signal
 import sys
 import traceback
@@ -21,6 +24,7 @@ import click
 
 from powercut.errors import ExitCode, PowercutError
 
+COMPLETE_VARIABLE = "_POWERCUT_COMPLETE"  # what the scripts for shells set
 INTERRUPTED = 130  # interrupted before anything was found
 COMMANDS = (
     "test",
@@ -39,7 +43,9 @@ COMMANDS = (
     "report",
     "diff",
     "replay",
+    "init",
     "doctor",
+    "completion",
 )
 
 
@@ -58,6 +64,14 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"powercut.commands.{module}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names; a slip of the finger, or a program without `test`, is told."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}.{_guess(args)}")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; that its reader has seen enough, as in `powercut show | head`, is no error."""
         try:
@@ -65,6 +79,14 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             stop_printing()
             return int(ExitCode.NOTHING_FOUND)
+
+
+def _guess(args: list[str]) -> str:
+    """What somebody may have meant who named a command that does not exist."""
+    if shutil.which(args[0]):
+        return f" To test a program: powercut test -- {shlex.join(args)}."
+    close = difflib.get_close_matches(args[0], COMMANDS, 1)
+    return f" Did you mean {close[0]}?" if close else ""
 
 
 @click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -91,7 +113,7 @@ def main() -> None:
     _open_missing_descriptors()
     _end_as_by_interrupt(signal.SIGTERM, signal.SIGHUP)
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
     except (click.Abort, KeyboardInterrupt):
         code = complain("interrupted [interrupted]", INTERRUPTED)
     except Exception as error:
@@ -108,7 +130,7 @@ def describe(error: Exception) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "powercut"
         text = error.format_message()
-        end = "" if text.endswith((".", "?")) else "."
+        end = "" if text.endswith((".", "?", ")")) else "."
         return f"{text[:1].lower()}{text[1:]}{end} See {path} --help [usage]", ExitCode.USAGE
     if isinstance(error, OSError) and error.strerror:
         where = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, str | bytes) else ""

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from powercut.commands.names import (
+    complete_file_systems,
+    complete_memories,
+    complete_strategies,
+    complete_tracers,
+)
 from powercut.errors import EnvironmentFailure
 from powercut.report.formats import FORMATS
 
@@ -18,8 +24,18 @@ Command = Callable[..., Any]
 
 _JUDGE = (
     click.option("--check", metavar="CMD", help="Command that exits with 0 if a crashed folder is fine."),
-    click.option("--fs", metavar="NAMES", help="File-system models: one, several with commas, or all."),
-    click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default)."),
+    click.option(
+        "--fs",
+        metavar="NAMES",
+        shell_complete=complete_file_systems,
+        help="File-system models: one, several with commas, or all.",
+    ),
+    click.option(
+        "--memory",
+        metavar="NAME",
+        shell_complete=complete_memories,
+        help="Mapped memory: px86, eadr, page-cache, or auto (default).",
+    ),
     click.option("--budget", metavar="TIME", help="How long to search: 30s, 5m, 1h (default 60s)."),
     click.option("--max-states", type=int, metavar="N", help="Judge at most N states."),
     click.option("--timeout", type=float, metavar="SECONDS", help="A check that takes longer has hung (default 10)."),
@@ -29,7 +45,12 @@ _JUDGE = (
 )
 _EXPLORE = (
     *_JUDGE,
-    click.option("--strategies", metavar="NAMES", help="Which states: some with commas, or all (default)."),
+    click.option(
+        "--strategies",
+        metavar="NAMES",
+        shell_complete=complete_strategies,
+        help="Which states: some with commas, or all (default).",
+    ),
     click.option("--executor", metavar="NAME", help="Where checks run: local (default), or ray for a Ray cluster."),
     click.option("--ray-address", metavar="ADDRESS", help="The Ray cluster (default: RAY_ADDRESS, or auto)."),
     click.option("--cache/--no-cache", default=None, help="Use the verdicts of earlier runs (default: yes)."),
@@ -52,7 +73,12 @@ _RECORD = (
         type=click.Path(file_okay=False),
         help="The data folder: what the program writes there is tested (default: the current folder).",
     ),
-    click.option("--tracer", metavar="NAME", help="calls, memory (stores into mapped files, too), or auto (default)."),
+    click.option(
+        "--tracer",
+        metavar="NAME",
+        shell_complete=complete_tracers,
+        help="calls, memory (stores into mapped files, too), or auto (default).",
+    ),
     click.option("--stacks/--no-stacks", default=None, help="Record call stacks (default: yes)."),
 )
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from powercut.commands.names import complete_findings
 from powercut.commands.options import saved_runs
 
 
 @click.command("replay")
-@click.argument("name", metavar="FINDING")
+@click.argument("name", metavar="FINDING", shell_complete=complete_findings)
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 @click.option("--image", metavar="DIR", type=click.Path(), help="Also leave the image in this new folder.")
 @click.option("--check", metavar="CMD", help="Another check than that of the run.")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from powercut.commands.names import complete_formats, complete_runs
 from powercut.commands.options import report_options, saved_runs
 from powercut.errors import ExitCode
 
@@ -13,8 +14,10 @@ _MOST_NAMED = 3
 
 
 @click.command("report")
-@click.argument("name", metavar="[RUN]", required=False)
-@click.option("--format", "form", metavar="NAME", help="json, sarif, junit, markdown or github.")
+@click.argument("name", metavar="[RUN]", required=False, shell_complete=complete_runs)
+@click.option(
+    "--format", "form", metavar="NAME", shell_complete=complete_formats, help="json, sarif, junit, markdown or github."
+)
 @click.option("-o", "file", metavar="FILE", default="-", help="Where --format goes (default: standard output).")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of the JSON report, and nothing else.")
 @report_options

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from powercut.commands.names import complete_runs
 from powercut.commands.options import report_options, saved_runs
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("resume")
-@click.argument("name", metavar="[RUN]", required=False)
+@click.argument("name", metavar="[RUN]", required=False, shell_complete=complete_runs)
 @click.option("--budget", metavar="TIME", help="How much longer to search (default: as long as the run was given).")
 @click.option("--max-states", type=int, metavar="N", help="Judge at most N states, with those of before.")
 @click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: as before).")

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from powercut.commands.names import complete_findings
 from powercut.commands.options import saved_runs
 
 
 @click.command("show")
-@click.argument("what", metavar="[FINDING | RUN | TRACE]", required=False)
+@click.argument("what", metavar="[FINDING | RUN | TRACE]", required=False, shell_complete=complete_findings)
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 @click.option("--diff/--no-diff", default=True, help="Show how the image differs from the folder without a crash.")
 def command(what: str | None, output: str | None, diff: bool) -> int:

@@ -12,18 +12,26 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import PowercutError
-from powercut.record.tracers import INSTALL, call_tracer, why_no_memory_tool
+from powercut.record.remedies import MORE_ROOM, allow_namespaces, allow_tracing, install, reinstall
+from powercut.record.tracers import call_tracer, why_no_memory_tool
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """One thing that was looked at."""
+    """One thing that was looked at.
+
+    Attributes:
+        needed: nothing works without it.
+        meanwhile: what is done without it.
+        command: what closes the gap.
+    """
 
     name: str
     fine: bool
     needed: bool
     text: str
-    remedy: str = ""
+    meanwhile: str = ""
+    command: str = ""
 
 
 def examine() -> Iterator[Examined]:
@@ -35,8 +43,8 @@ def examine() -> Iterator[Examined]:
         possible,
         False,
         "programs see images at the folder's own path" if possible else f"not allowed here: {why}",
-        "Paths in arguments are substituted instead. In a container, allow user namespaces or run with "
-        "--cap-add SYS_ADMIN; on Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0",
+        "Until then, paths in arguments are substituted.",
+        allow_namespaces(),
     )
     missing = why_no_memory_tool()
     yield Examined(
@@ -44,7 +52,8 @@ def examine() -> Iterator[Examined]:
         not missing,
         False,
         missing or "programs can be run inside Valgrind",
-        f"{INSTALL} Until then, programs that map files are tested without their stores.",
+        "Until then, programs that map files are tested without their stores.",
+        f"{install('valgrind')} && {reinstall()}",
     )
     found = shutil.which("addr2line")
     yield Examined(
@@ -52,10 +61,11 @@ def examine() -> Iterator[Examined]:
         found is not None,
         False,
         "addr2line is there" if found else "addr2line is missing: functions are named, lines are not",
-        "sudo apt-get install binutils",
+        "",
+        install("binutils"),
     )
     free = _free_memory_disk()
-    yield Examined("room for images", free > 1 << 28, False, f"{free >> 20} MB in memory", "Use --scratch DIR.")
+    yield Examined("room for images", free > 1 << 28, False, f"{free >> 20} MB in memory", "", MORE_ROOM)
     yield Examined("cores", True, False, f"{os.cpu_count()} checks run at the same time")
 
 
@@ -70,11 +80,9 @@ def _tracing() -> Examined:
             done = subprocess.run([*argv, "--", "/bin/sh", "-c", "echo x > f"], capture_output=True, timeout=20)
         text = done.stderr.decode("utf-8", "replace").strip()
     except (PowercutError, OSError, subprocess.TimeoutExpired) as error:
-        return Examined(name, False, True, str(error), "Install powercut again.")
+        return Examined(name, False, True, str(error), "", reinstall())
     if done.returncode:
-        return Examined(
-            name, False, True, text, "ptrace and seccomp must be allowed: in a container, --cap-add SYS_PTRACE."
-        )
+        return Examined(name, False, True, text, "ptrace and seccomp must be allowed.", allow_tracing())
     return Examined(name, True, True, "programs can be traced")
 
 

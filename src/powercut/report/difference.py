@@ -29,10 +29,10 @@ def image_difference(trace: Trace, finding: Finding) -> str:
     state = finding.state.state()
     crashed = timeline.image(state)
     whole = timeline.image(State(state.point, Base.ISSUED, frozenset()))
-    names = {**_files(whole), **_files(crashed)}
+    names = {**files_of(whole), **files_of(crashed)}
     lines = ["  the image, against the folder at the moment of the crash:"]
     for path in sorted(names):
-        before, after = _content(whole, _files(whole).get(path)), _content(crashed, _files(crashed).get(path))
+        before, after = _content(whole, files_of(whole).get(path)), _content(crashed, files_of(crashed).get(path))
         if before != after:
             lines.append(f"    {one_line(path.decode('utf-8', 'replace'))}: {_show(after)}, instead of {_show(before)}")
     if len(lines) == 1:
@@ -40,7 +40,8 @@ def image_difference(trace: Trace, finding: Finding) -> str:
     return "\n".join(lines)
 
 
-def _files(image: StateImage) -> dict[bytes, int]:
+def files_of(image: StateImage) -> dict[bytes, int]:
+    """Everything in an image, by its path."""
     found: dict[bytes, int] = {}
     waiting = [(0, b"")]
     while waiting:

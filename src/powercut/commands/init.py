@@ -1,0 +1,50 @@
+"""`powercut init`: look at a program, and write the first settings and check for it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from pathlib import Path
+
+import click
+
+from powercut.commands.options import settings_from, workload_argument
+from powercut.errors import UsageError
+
+_SETTINGS = "powercut.toml"
+
+
+@click.command("init")
+@click.option("--dir", metavar="DIR", type=click.Path(file_okay=False), help="The data folder (default: found out).")
+@click.option("--force", is_flag=True, help="Write powercut.toml anew; a check that is there is always kept.")
+@workload_argument
+def command(workload: tuple[str, ...], dir: str | None, force: bool) -> int:
+    """Run a program once, and write a powercut.toml and a check for it, both with comments.
+
+    The program runs on a private copy of the folder, so its files stay as they are.
+
+    \b
+    powercut init -- python3 save_settings.py
+    powercut init --dir data -- ./store fill data
+    """
+    from powercut.report.terminal import Terminal
+    from powercut.run.session import Session
+    from powercut.run.store import write_durably
+    from powercut.starter.files import CHECK, check_text, settings_text
+    from powercut.starter.survey import survey
+
+    target = Path(_SETTINGS)
+    if os.path.lexists(target) and not force:
+        raise UsageError("settings-exist", f"{target} exists.", "Use --force to write it anew.")
+    settings, cwd = settings_from({"dir": dir})
+    with Terminal() as terminal, tempfile.TemporaryDirectory(prefix="powercut-init-") as folder:
+        found = survey(Session(settings, cwd, terminal.tell).record(workload, Path(folder) / "trace"))
+    where = str(Path(settings.dir or ".") / found.folder)
+    if not os.path.lexists(CHECK):
+        write_durably(Path(CHECK), check_text(found).encode())
+    else:
+        click.echo(f"{CHECK} is there already and stays as it is")
+    write_durably(target, settings_text(found, workload, where).encode())
+    click.echo(f"{_SETTINGS} and {CHECK} are ready. Next: powercut test -- {shlex.join(workload)}")
+    return 0
