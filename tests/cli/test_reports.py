@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from xml.etree import ElementTree
 
 import pytest
+from lxml import html
 
 from tests.cli.kit import SAFE, World
 
@@ -90,3 +92,13 @@ def test_wrong_requests_are_refused_before_the_program_runs(world: World) -> Non
     assert world.runs() == []
     nothing = world.run("report")
     assert nothing.code == 2 and "say what to write" in nothing.err
+
+
+def test_the_html_page_shows_the_crash(world: World) -> None:
+    assert world.test("--html", "r.html", "--fs", "xfs").code == 1
+    page = html.fromstring((world.here / "r.html").read_text())
+    text = page.text_content()
+    assert "Updates around the crash" in text and "What had to persist before what" in text
+    assert page.xpath("//tr[@class='lost']") and page.xpath("//td[@class='differs']")
+    for picture in page.xpath("//img/@src"):
+        assert b"<svg" in base64.b64decode(picture.partition(",")[2])

@@ -16,7 +16,11 @@ _MOST_NAMED = 3
 @click.command("report")
 @click.argument("name", metavar="[RUN]", required=False, shell_complete=complete_runs)
 @click.option(
-    "--format", "form", metavar="NAME", shell_complete=complete_formats, help="json, sarif, junit, markdown or github."
+    "--format",
+    "form",
+    metavar="NAME",
+    shell_complete=complete_formats,
+    help="json, sarif, junit, markdown, html or github.",
 )
 @click.option("-o", "file", metavar="FILE", default="-", help="Where --format goes (default: standard output).")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of the JSON report, and nothing else.")

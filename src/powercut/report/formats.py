@@ -50,6 +50,7 @@ FORMATS = (
     Format("sarif", "SARIF 2.1.0, for code scanning", "sarif"),
     Format("junit", "JUnit XML, for test reports", "junit"),
     Format("markdown", "a Markdown summary", "markdown"),
+    Format("html", "an HTML page", "html"),
     Format("github", "annotations of GitHub Actions", "github"),
 )
 

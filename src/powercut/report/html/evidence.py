@@ -1,0 +1,90 @@
+"""Evidence: what the trace of a run shows about a finding, ready for a page.
+
+Before: the folder of a saved run, which may lack its trace or hold one that does not fit. After: for each finding the
+updates around the crash with their fate, the crashed folder against what was there at that moment, and the persistence
+graph; or a word that says why there is none. Everything is bounded, so that a page stays one that a browser opens.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from powercut.errors import PowercutError
+from powercut.findings.finding import Finding
+from powercut.findings.places import Places
+from powercut.report.graph import draw_graph
+from powercut.report.html.differences import FileDifference, differences
+from powercut.run.replay import rebuild
+from powercut.states.behaviors.around import behavior_around
+from powercut.states.state import Base, State
+from powercut.states.timeline import Timeline
+
+MOST_FINDINGS = 60  # with evidence; the others have their text
+_MOST_MOMENTS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An update around the crash: in words, its line, and whether it survived, was lost, or had not happened."""
+
+    what: str
+    place: str
+    fate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What there is to see of one finding."""
+
+    moments: list[Moment]
+    files: list[FileDifference]
+    picture: str  # a data address of an SVG
+
+
+@dataclass(slots=True)
+class EvidenceRoom:
+    """Makes evidence from one run's folder; `missing` says why some has none."""
+
+    folder: Path
+    missing: list[str] = field(default_factory=list)
+    _made: int = 0
+
+    def evidence(self, finding: Finding) -> Evidence | None:
+        """The evidence of a finding; None, and a word, where it cannot be had."""
+        if self._made >= MOST_FINDINGS:
+            self._miss(f"only the first {MOST_FINDINGS} findings are shown with their images; powercut show has all")
+            return None
+        try:
+            timeline, state = rebuild(self.folder, finding)
+        except PowercutError as error:
+            self._miss(f"without the images: {error}")
+            return None
+        self._made += 1
+        around = behavior_around(timeline, state)
+        picture = draw_graph(timeline, around, finding.id, state).encode()
+        whole = timeline.image(State(state.point, Base.ISSUED, frozenset()))
+        return Evidence(
+            _moments(timeline, state, around),
+            differences(whole, timeline.image(state)),
+            f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}",
+        )
+
+    def _miss(self, why: str) -> None:
+        if why not in self.missing:
+            self.missing.append(why)
+
+
+def _moments(timeline: Timeline, state: State, around: list[int]) -> list[Moment]:
+    """Updates in the order of the program, those nearest to the crash if there are many."""
+    issued, places = timeline.issued(state.point), Places(timeline.trace)
+    near = sorted(sorted(around, key=lambda update: abs(update - issued))[:_MOST_MOMENTS])
+    return [
+        Moment(
+            timeline.describe(update),
+            places.location(int(timeline.event[update]), "", "").short,
+            "not yet" if update >= issued else "survived" if timeline.survives(state, update) else "lost",
+        )
+        for update in near
+    ]
