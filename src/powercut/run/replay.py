@@ -8,7 +8,7 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure, UsageError
-from powercut.findings.finding import Finding
+from powercut.findings.finding import Finding, SavedState
 from powercut.image.folder import ImageFolder
 from powercut.image.scratch import ScratchPolicy
 from powercut.image.trash import empty_folder
@@ -56,10 +56,20 @@ def replay(output: Path, name: str, keep: Path | None, check: str | Check | None
 
 
 def rebuild(folder: Path, finding: Finding) -> tuple[Timeline, State]:
-    """The timeline and the state of a saved finding; what was saved is not trusted to fit together."""
-    if finding.state.model not in FILE_SYSTEMS:
-        raise UsageError("broken-run", f"{folder} was made with the unknown model {finding.state.model!r}.")
-    timeline = timeline_of(Trace.open(folder / "trace"), finding.state)
+    """The timeline and the state of a saved finding."""
+    timeline = rebuild_timeline(folder, finding.state)
+    return timeline, rebuild_state(folder, timeline, finding)
+
+
+def rebuild_timeline(folder: Path, saved: SavedState) -> Timeline:
+    """The timeline of saved states with the same model; what was saved is not trusted."""
+    if saved.model not in FILE_SYSTEMS:
+        raise UsageError("broken-run", f"{folder} was made with the unknown model {saved.model!r}.")
+    return timeline_of(Trace.open(folder / "trace"), saved)
+
+
+def rebuild_state(folder: Path, timeline: Timeline, finding: Finding) -> State:
+    """The state of a saved finding, which need not fit the trace beside it."""
     try:
         state = finding.state.state()
     except ValueError as error:
@@ -67,7 +77,7 @@ def rebuild(folder: Path, finding: Finding) -> tuple[Timeline, State]:
     known = all(0 <= update < len(timeline.updates) for update in state.delta)
     if not known or state.point > timeline.end or not timeline.is_possible(state):
         raise UsageError("broken-run", f"finding {finding.id} does not fit the trace in {folder}.", "Run it again.")
-    return timeline, state
+    return state
 
 
 def _judge(timeline: Timeline, state: State, oracle: Oracle, folder: Path, timeout: float, tell: Subscriber) -> Verdict:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from powercut.errors import PowercutError
-from powercut.findings.finding import Finding
+from powercut.findings.finding import Finding, SavedState
 from powercut.findings.places import Places
 from powercut.report.graph import draw_graph
 from powercut.report.html.differences import FileDifference, differences
-from powercut.run.replay import rebuild
+from powercut.run.replay import rebuild_state, rebuild_timeline
 from powercut.states.behaviors.around import behavior_around
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
@@ -50,6 +50,7 @@ class EvidenceRoom:
     folder: Path
     missing: list[str] = field(default_factory=list)
     _made: int = 0
+    _timelines: dict[tuple[str, int, str], Timeline] = field(default_factory=dict)
 
     def evidence(self, finding: Finding) -> Evidence | None:
         """The evidence of a finding; None, and a word, where it cannot be had."""
@@ -57,7 +58,8 @@ class EvidenceRoom:
             self._miss(f"only the first {MOST_FINDINGS} findings are shown with their images; powercut show has all")
             return None
         try:
-            timeline, state = rebuild(self.folder, finding)
+            timeline = self._timeline(finding.state)
+            state = rebuild_state(self.folder, timeline, finding)
         except PowercutError as error:
             self._miss(f"without the images: {error}")
             return None
@@ -70,6 +72,13 @@ class EvidenceRoom:
             differences(whole, timeline.image(state)),
             f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}",
         )
+
+    def _timeline(self, saved: SavedState) -> Timeline:
+        """The timeline of a model, made once: that of a long trace takes a while."""
+        key = (saved.model, saved.piece, saved.memory)
+        if key not in self._timelines:
+            self._timelines[key] = rebuild_timeline(self.folder, saved)
+        return self._timelines[key]
 
     def _miss(self, why: str) -> None:
         if why not in self.missing:
