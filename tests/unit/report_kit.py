@@ -35,7 +35,7 @@ def sample_run() -> SavedRun:
         folder="/data",
         findings=[first, second],
         misuses=[misuse],
-        states={"tested": 8, "equivalent": 2, "total": 10, "exhausted": True},
+        states={"tested": 8, "equal": 2, "total": 10, "exhausted": True},
         model="ext4-ordered",
         seconds=1.5,
         notes=["fifos are not copied: data/pipe"],

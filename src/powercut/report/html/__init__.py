@@ -73,8 +73,9 @@ def _entry(problem: Problem, room: EvidenceRoom, finding: Any) -> dict[str, Any]
 
 def _bars(states: dict[str, Any]) -> list[tuple[str, int]]:
     """How the states divide, as far as that is known; a part that nobody counted is left out."""
-    parts = [("tested", "tested"), ("equal", "equivalent"), ("known from earlier runs", "known"), ("left", "left")]
-    return [(name, int(states[key])) for name, key in parts if states.get(key)]
+    names = {"known": "known from earlier runs"}
+    parts = ("tested", "known", "equal", "equivalent", "left")
+    return [(names.get(part, part), int(states[part])) for part in parts if states.get(part)]
 
 
 def _verdict(run: SavedRun) -> str:
