@@ -49,7 +49,7 @@ def test_gone_without_full_coverage_is_doubted() -> None:
         "the second run did not cover every state: what is gone may not have been reached",
     ]
     new.states = {}
-    assert "the second run tested nothing" in compare(old, new).doubts
+    assert "of the second run: nothing was tested" in compare(old, new).doubts
 
 
 def test_hostile_texts_stay_in_their_lines() -> None:

@@ -170,11 +170,26 @@ def test_what_is_known_fails_no_report() -> None:
 
 @pytest.mark.parametrize(
     ("run", "kind"),
-    [(SavedRun(), "nothing-covered"), (SavedRun(interrupted=True, states={"tested": 3}), "interrupted")],
+    [(SavedRun(), "unknown"), (SavedRun(interrupted=True, states={"tested": 3}), "interrupted")],
 )
 def test_a_search_that_says_nothing_is_no_pass(run: SavedRun, kind: str) -> None:
     (error,) = ElementTree.fromstring(junit.render(run, NOWHERE)).findall(".//error")
     assert error.get("type") == kind
+    assert "✅" not in markdown.render(run, NOWHERE).decode()
+
+
+def test_a_failed_assertion_fails_and_a_program_that_failed_is_no_pass() -> None:
+    run = sample_run()
+    run.findings, run.states, run.assertions = [], {}, {"operations": 5, "threads": 1, "ending": ""}
+    run.misuses[0].pattern = "not-persisted"  # which no table of ours knows
+    suite = ElementTree.fromstring(junit.render(run, NOWHERE))
+    assert len(suite.findall(".//failure")) == 1 and not suite.findall(".//error")
+    (log,) = json.loads(sarif.render(run, NOWHERE))["runs"]
+    assert log["tool"]["driver"]["rules"][log["results"][0]["ruleIndex"]]["id"] == "not-persisted"
+    assert b"1 bug: 5 operations of 1 thread" in markdown.render(run, NOWHERE)
+    run.misuses, run.assertions["ending"] = [], "was ended by signal 9"
+    (error,) = ElementTree.fromstring(junit.render(run, NOWHERE)).findall(".//error")
+    assert error.get("message") == "the program was ended by signal 9"
     assert "✅" not in markdown.render(run, NOWHERE).decode()
 
 

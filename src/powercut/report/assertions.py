@@ -15,14 +15,20 @@ def check_text(run: SavedRun, folder: Path | None) -> str:
     """Everything found, how much was checked, and how the program ended."""
     parts = [explain_misuse(misuse, _head(misuse)) for misuse in run.misuses if misuse.known is None]
     parts += known_section(run.misuses)
-    facts = run.assertions
-    threads = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
-    summary = f"{counts(run.misuses)}: {facts['operations']:,} operations of {threads}, {run.seconds:.1f} s"
-    parts.append(f"{summary}, model {run.model}")
-    if facts["ending"]:
-        parts.append(f"the program {facts['ending']}; what it did until then is checked")
+    parts.append(checked_line(run))
+    if run.assertions["ending"]:
+        parts.append(f"the program {run.assertions['ending']}; what it did until then is checked")
     text = "\n\n".join(parts)
     return f"{text}\nsaved in {folder}" if folder else text
+
+
+def checked_line(run: SavedRun) -> str:
+    """What was found, and how much was checked."""
+    facts = run.assertions
+    threads = "1 thread" if facts.get("threads") == 1 else f"{facts.get('threads', 0)} threads"
+    operations = int(facts.get("operations", 0))
+    summary = f"{counts(run.misuses)}: {operations:,} operations of {threads}, {run.seconds:.1f} s"
+    return f"{summary}, model {run.model}"
 
 
 def _head(misuse: Misuse) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from powercut.report.problems import Level, Problem, problems
-from powercut.report.text import covered, one_line
+from powercut.report.problems import Level, Outcome, Problem, problems, verdict
+from powercut.report.text import one_line
 from powercut.run.store import SavedRun
 
 _TITLES = ("new", "gone", "unchanged")
@@ -69,10 +69,11 @@ def _ids(some: Iterable[Problem]) -> set[str]:
 def _doubts(old: SavedRun, new: SavedRun, some_gone: bool) -> Iterable[str]:
     if old.model != new.model:
         yield f"the models differ: {old.model} and {new.model}"
-    if some_gone and (new.interrupted or not new.states.get("exhausted")):
+    if some_gone and not new.assertions and (new.interrupted or not new.states.get("exhausted")):
         yield "the second run did not cover every state: what is gone may not have been reached"
-    if not covered(new.states):
-        yield "the second run tested nothing"
+    outcome, words = verdict(new)
+    if outcome is Outcome.UNKNOWN:
+        yield f"of the second run: {words}"
 
 
 def _line(problem: Problem) -> str:

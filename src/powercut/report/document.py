@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from powercut.findings.finding import Finding, Fix, Location
+from powercut.report.assertions import check_document
 from powercut.report.formats import Setting
 from powercut.report.lint import MisuseDocument, misuse_document
 from powercut.run.store import BehaviorCounts, SavedRun, to_json
@@ -62,7 +63,7 @@ class RunDocument(msgspec.Struct):
 
 def render(run: SavedRun, setting: Setting) -> bytes:
     """The run as JSON."""
-    return to_json(document(run))
+    return to_json(check_document(run) if run.assertions else document(run))
 
 
 def document(run: SavedRun) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from powercut.report.formats import Setting
-from powercut.report.problems import Level, Problem, problems
-from powercut.report.text import covered, one_line, printable
+from powercut.report.problems import Level, Outcome, Problem, problems, verdict
+from powercut.report.text import one_line, printable
 from powercut.run.store import SavedRun
 
 _Element = ElementTree.Element
@@ -26,7 +26,9 @@ def render(run: SavedRun, setting: Setting) -> bytes:
     search = [_search(run), *(_case(problem) for problem in found if problem.level is Level.ERROR)]
     analysis = [_case(problem) for problem in found if problem.level is not Level.ERROR]
     root = ElementTree.Element("testsuites")
-    suites = [("crash states", search, run.seconds)] + ([("trace analysis", analysis, 0.0)] if analysis else [])
+    suites = [("assertions" if run.assertions else "crash states", search, run.seconds)] + (
+        [("trace analysis", analysis, 0.0)] if analysis else []
+    )
     for number, (name, cases, seconds) in enumerate(suites):
         root.append(_suite(number, name, cases, f"{seconds:.3f}", when, run))
     ElementTree.indent(root)
@@ -57,12 +59,14 @@ def _suite(number: int, name: str, cases: list[_Element], seconds: str, when: st
 
 
 def _search(run: SavedRun) -> _Element:
-    """The search itself: an unknown outcome is not a pass."""
-    case = ElementTree.Element("testcase", classname="powercut", name="search", time=f"{run.seconds:.3f}")
+    """The search, or the run of a program with assertions: an unknown outcome is not a pass."""
+    name = "program" if run.assertions else "search"
+    case = ElementTree.Element("testcase", classname="powercut", name=name, time=f"{run.seconds:.3f}")
+    outcome, words = verdict(run)
     if run.interrupted:
         ElementTree.SubElement(case, "error", type="interrupted", message="the search was interrupted")
-    elif not covered(run.states) and not run.findings:
-        ElementTree.SubElement(case, "error", type="nothing-covered", message="nothing was tested")
+    elif outcome is Outcome.UNKNOWN:
+        ElementTree.SubElement(case, "error", type="unknown", message=one_line(words))
     return case
 
 

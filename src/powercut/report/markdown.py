@@ -10,19 +10,21 @@ import re
 from itertools import groupby
 
 from powercut.report.formats import Setting
-from powercut.report.problems import Level, Problem, problems
-from powercut.report.text import coverage_line, covered, one_line, printable
+from powercut.report.problems import Level, Outcome, Problem, extent, problems, verdict
+from powercut.report.text import one_line, printable
 from powercut.run.store import SavedRun
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")
+_MARKS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.UNKNOWN: "⚠️"}
 _HEADS = {Level.ERROR: "Findings", Level.WARNING: "Bugs in the trace", Level.NOTE: "Warnings in the trace"}
 
 
 def render(run: SavedRun, setting: Setting) -> bytes:
     """The run as Markdown."""
     found = problems(run)
+    outcome, words = verdict(run)
     new = [problem for problem in found if problem.known is None]
-    parts = [f"## powercut: {_verdict(run)}", _escaped(coverage_line(run))]
+    parts = [f"## powercut: {_MARKS[outcome]} {_escaped(words)}", _escaped(extent(run))]
     for level, group in groupby(sorted(new, key=lambda problem: list(Level).index(problem.level)), lambda p: p.level):
         several = list(group)
         parts += [f"### {_HEADS[level]}", _table(several)]
@@ -34,15 +36,6 @@ def render(run: SavedRun, setting: Setting) -> bytes:
     if run.notes:
         parts += ["### Notes", "\n".join(f"- {_escaped(note)}" for note in run.notes)]
     return ("\n\n".join(parts) + "\n").encode()
-
-
-def _verdict(run: SavedRun) -> str:
-    if run.new_findings:
-        count = len(run.new_findings)
-        return f"❌ {count} finding{'s' if count != 1 else ''}"
-    if run.interrupted:
-        return "⚠️ interrupted, nothing found so far"
-    return "✅ nothing found" if covered(run.states) else "⚠️ nothing was tested"
 
 
 def _table(several: list[Problem]) -> str:

@@ -13,10 +13,11 @@ from enum import StrEnum
 
 from powercut.findings.finding import Finding, Location
 from powercut.lint.misuse import Misuse
+from powercut.report.assertions import checked_line
 from powercut.report.lint import explain_misuse
 from powercut.report.rules import KINDS, pattern_rule_id
 from powercut.report.source import source_lines
-from powercut.report.text import explain
+from powercut.report.text import coverage_line, covered, explain
 from powercut.run.store import SavedRun
 
 _FRAME = re.compile(r"(?P<function>.*?) at (?P<file>/.*):(?P<line>\d+)", re.DOTALL)  # as a Frame is written
@@ -28,6 +29,14 @@ class Level(StrEnum):
     ERROR = "error"  # a crash state that the check refuses
     WARNING = "warning"  # a misuse that is wrong for sure
     NOTE = "note"  # a misuse that may be meant so
+
+
+class Outcome(StrEnum):
+    """What a run comes to."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,26 @@ class Step:
 
 def problems(run: SavedRun) -> list[Problem]:
     """Findings first, then misuses, each in the order of the run."""
-    return [*map(_of_finding, run.findings), *map(_of_misuse, run.misuses)]
+    worst = Level.ERROR if run.assertions else Level.WARNING  # a failed assertion fails its run, a misuse does not
+    return [*map(_of_finding, run.findings), *(_of_misuse(misuse, worst) for misuse in run.misuses)]
+
+
+def verdict(run: SavedRun) -> tuple[Outcome, str]:
+    """What a run comes to, and in words; an unknown outcome is not a pass."""
+    count = sum(problem.level is Level.ERROR and problem.known is None for problem in problems(run))
+    if count:
+        return Outcome.FAILED, f"{count} finding{'s' if count != 1 else ''}"
+    if run.interrupted:
+        return Outcome.UNKNOWN, "interrupted, nothing found so far"
+    if run.assertions:
+        ending = run.assertions.get("ending")
+        return (Outcome.UNKNOWN, f"the program {ending}") if ending else (Outcome.PASSED, "nothing found")
+    return (Outcome.PASSED, "nothing found") if covered(run.states) else (Outcome.UNKNOWN, "nothing was tested")
+
+
+def extent(run: SavedRun) -> str:
+    """How much was looked at, in a line."""
+    return checked_line(run) if run.assertions else coverage_line(run)
 
 
 def steps(location: Location) -> Iterator[Step]:
@@ -103,11 +131,11 @@ def _of_finding(finding: Finding) -> Problem:
     )
 
 
-def _of_misuse(misuse: Misuse) -> Problem:
+def _of_misuse(misuse: Misuse, worst: Level) -> Problem:
     return Problem(
         misuse.id,
         pattern_rule_id(misuse.pattern, misuse.why),
-        Level.WARNING if misuse.is_bug else Level.NOTE,
+        worst if misuse.is_bug else Level.NOTE,
         misuse.title,
         misuse.message,
         misuse.locations,

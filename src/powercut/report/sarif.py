@@ -30,15 +30,26 @@ def render(run: SavedRun, setting: Setting) -> bytes:
 
 
 def _run(run: SavedRun, setting: Setting) -> _Json:
-    index = {rule.id: number for number, rule in enumerate(RULES)}
+    found = problems(run)
+    rules = _rules(found)
+    index = {rule.id: number for number, rule in enumerate(rules)}
     notes = [{"level": "warning", "message": _message(note)} for note in run.notes]
     return {
-        "tool": {"driver": {"name": "powercut", "version": run.version or "unknown", "rules": [*map(_rule, RULES)]}},
+        "tool": {"driver": {"name": "powercut", "version": run.version or "unknown", "rules": [*map(_rule, rules)]}},
         "invocations": [{"executionSuccessful": not run.interrupted, "toolExecutionNotifications": notes}],
         "originalUriBaseIds": {_BASE: {"description": _message("the folder where the report was made")}},
-        "results": [_result(problem, index, setting) for problem in problems(run)],
+        "results": [_result(problem, index, setting) for problem in found],
         "properties": {"states": run.states, "model": run.model, "seconds": round(run.seconds, 3)},
     }
+
+
+def _rules(found: list[Problem]) -> list[Rule]:
+    """All that there are; those of assertions, which only their checker knows, as far as they were met."""
+    rules = {rule.id: rule for rule in RULES}
+    for problem in found:
+        words = f"{problem.title[:1].upper()}{problem.title[1:]}."
+        rules.setdefault(problem.rule, Rule(problem.rule, problem.title, words, problem.advice))
+    return list(rules.values())
 
 
 def _rule(rule: Rule) -> _Json:
@@ -58,7 +69,7 @@ def _result(problem: Problem, index: dict[str, int], setting: Setting) -> _Json:
     known = {"suppressions": [{"kind": "external", "justification": printable(problem.known or "")}]}
     return {
         "ruleId": problem.rule,
-        **({"ruleIndex": index[problem.rule]} if problem.rule in index else {}),
+        "ruleIndex": index[problem.rule],
         "level": problem.level.value,
         "message": _message(_words(problem)),
         "locations": [_location(first, setting)] if first else [],

@@ -17,8 +17,8 @@ from markupsafe import Markup
 from powercut.report.formats import Setting
 from powercut.report.html.evidence import EvidenceRoom
 from powercut.report.html.excerpts import excerpts
-from powercut.report.problems import Level, Problem, problems
-from powercut.report.text import coverage_line, covered, printable
+from powercut.report.problems import Level, Problem, extent, problems, verdict
+from powercut.report.text import printable
 from powercut.run.store import SavedRun
 
 _HERE = Path(__file__).parent
@@ -34,9 +34,9 @@ def render(run: SavedRun, setting: Setting) -> bytes:
     text = page.render(
         run=run,
         entries=entries,
-        coverage=coverage_line(run),
+        coverage=extent(run),
         bars=_bars(run.states),
-        verdict=_verdict(run),
+        verdict=verdict(run)[1],
         missing=room.missing,
         style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
         script=Markup(script),
@@ -76,11 +76,3 @@ def _bars(states: dict[str, Any]) -> list[tuple[str, int]]:
     names = {"known": "known from earlier runs"}
     parts = ("tested", "known", "equal", "equivalent", "left")
     return [(names.get(part, part), int(states[part])) for part in parts if states.get(part)]
-
-
-def _verdict(run: SavedRun) -> str:
-    if run.new_findings:
-        return f"{len(run.new_findings)} finding{'s' if len(run.new_findings) != 1 else ''}"
-    if run.interrupted:
-        return "interrupted, nothing found so far"
-    return "nothing found" if covered(run.states) else "nothing was tested"
