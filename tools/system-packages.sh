@@ -28,7 +28,6 @@ need /usr/include/stdlib.h libc6-dev
 want /usr/include/valgrind/pub_tool_tooliface.h valgrind # the memory tracer
 want /usr/include/libpmem.h libpmem-dev                  # with the next one: the tests with PMDK
 want /usr/include/libpmemobj.h libpmemobj-dev
-want clang clang # the tests of powercut cc with it
 
 # The interpreter that will make the environment must bring its headers and venv with it.
 python="${PYTHON:-python3}"
