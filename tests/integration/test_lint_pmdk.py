@@ -31,29 +31,22 @@ pytestmark = [
 KEYS = 60  # enough for splits, merges and a rebuilt table
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("programs")
-    programs.build(folder)
-    return folder
-
-
-def record(kind: str, built: Path, folder: Path) -> Path:
+def record(kind: str, built_pmdk: Path, folder: Path) -> Path:
     commands, data, trace = folder / "commands", folder / "data", folder / "trace"
     data.mkdir()
     steps = [
         f"{what} {key * 7 % 101}\n" for what, keys in (("i", range(KEYS)), ("r", range(0, KEYS, 2))) for key in keys
     ]
     commands.write_text("".join(steps))
-    workload = ["sh", PMDK / "mapcli.sh", built / "mapcli", kind, data / "pool", commands]
+    workload = ["sh", PMDK / "mapcli.sh", built_pmdk / "mapcli", kind, data / "pool", commands]
     command = [POWERCUT, "record", "--tracer", "memory", "-o", trace, "--dir", data, "--", *workload]
     subprocess.run(list(map(str, command)), cwd=folder, check=True, capture_output=True, timeout=120)
     return trace
 
 
 @pytest.mark.parametrize("kind", MAPS)
-def test_maps_have_no_bug(kind: str, built: Path, tmp_path: Path) -> None:
-    trace = record(kind, built, tmp_path)
+def test_maps_have_no_bug(kind: str, built_pmdk: Path, tmp_path: Path) -> None:
+    trace = record(kind, built_pmdk, tmp_path)
     done = subprocess.run(
         [POWERCUT, "lint", "--no-warnings", "--json", "-", trace], capture_output=True, text=True, timeout=60
     )
@@ -62,9 +55,9 @@ def test_maps_have_no_bug(kind: str, built: Path, tmp_path: Path) -> None:
     assert report["records"] > 1000
 
 
-def test_it_is_the_library_that_is_left_out(built: Path, tmp_path: Path) -> None:
+def test_it_is_the_library_that_is_left_out(built_pmdk: Path, tmp_path: Path) -> None:
     """Otherwise the test above passes by seeing nothing."""
-    trace = Trace.open(record("btree", built, tmp_path), opened=False)
+    trace = Trace.open(record("btree", built_pmdk, tmp_path), opened=False)
     assert sum(StackRoles(trace).internal()) > 50
     everything = bytes(len(trace.table(TableKind.STACK)) + 1)
     assert len(walk(trace, AUTO, everything).sites) > 20

@@ -33,14 +33,7 @@ STEPS = {
     "queue": ["enqueue one", "enqueue two", "dequeue", "enqueue three", "enqueue four"],
     "btree": ["i 5 five", "i 3 three", "i 8 eight", "i 4 four"],
 }
-BUDGET = ["--budget", "10s"]
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("programs")
-    programs.build(folder)
-    return folder
+BUDGET = ["--budget", "8s"]
 
 
 @pytest.fixture
@@ -56,24 +49,24 @@ def explore(script: str, arguments: list[str | Path], check: str, data: Path) ->
 
 
 @pytest.mark.parametrize("kind", MAPS)
-def test_mapcli(kind: str, built: Path, data: Path, tmp_path: Path) -> None:
+def test_mapcli(kind: str, built_pmdk: Path, data: Path, tmp_path: Path) -> None:
     commands = tmp_path / "commands"
     commands.write_text("".join(f"{change}\nc {change.split()[1]}\n" for change in CHANGES))
-    programs.make_map(built, data / "pool", kind)
-    check = shlex.join([str(built / "map_check"), kind, "pool", str(commands)])
-    run = explore("mapcli.sh", [built / "mapcli", kind, data / "pool", commands], check, data)
+    programs.make_map(built_pmdk, data / "pool", kind)
+    check = shlex.join([str(built_pmdk / "map_check"), kind, "pool", str(commands)])
+    run = explore("mapcli.sh", [built_pmdk / "mapcli", kind, data / "pool", commands], check, data)
     assert (run.code, run.findings) == (0, ()), run.output
 
 
 @pytest.mark.parametrize("kind", MAPS)
-def test_traced_stores_give_the_final_pool(kind: str, built: Path, data: Path, tmp_path: Path) -> None:
+def test_traced_stores_give_the_final_pool(kind: str, built_pmdk: Path, data: Path, tmp_path: Path) -> None:
     """5,000 inserts and removes: the trace, replayed on the first pool, leaves the last one, byte for byte."""
     keys = list(range(3, 2503))
     random.Random(kind).shuffle(keys)
     commands = tmp_path / "commands"
     commands.write_text("".join(f"{word} {key}\n" for word in "ir" for key in keys))
-    programs.make_map(built, data / "pool", kind)
-    workload = ["sh", str(PMDK / "mapcli.sh"), str(built / "mapcli"), kind, str(data / "pool"), str(commands)]
+    programs.make_map(built_pmdk, data / "pool", kind)
+    workload = ["sh", str(PMDK / "mapcli.sh"), str(built_pmdk / "mapcli"), kind, str(data / "pool"), str(commands)]
     options = RecordOptions(
         data, tmp_path, tmp_path / "trace", memory_tool=memory_tool(), persistent_memory=True, stacks=False
     )
@@ -85,17 +78,17 @@ def test_traced_stores_give_the_final_pool(kind: str, built: Path, data: Path, t
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_program_of_single_steps(name: str, built: Path, data: Path, tmp_path: Path) -> None:
+def test_program_of_single_steps(name: str, built_pmdk: Path, data: Path, tmp_path: Path) -> None:
     steps = tmp_path / "steps"
     steps.write_text("".join(f"{step}\n" for step in STEPS[name]))
-    programs.make_pool(built, data / "pool", name)
-    check = check_command(PMDK / "steps_check.py", name, str(built / name), "pool", str(steps))
-    run = explore("steps.sh", [built / name, data / "pool", steps], check, data)
+    programs.make_pool(built_pmdk, data / "pool", name)
+    check = check_command(PMDK / "steps_check.py", name, str(built_pmdk / name), "pool", str(steps))
+    run = explore("steps.sh", [built_pmdk / name, data / "pool", steps], check, data)
     assert (run.code, run.findings) == (0, ()), run.output
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_string_store(store: str, built: Path, data: Path) -> None:
-    check = check_command(PMDK / "words_check.py", str(built / f"{store}_reader"), "pool", "powercut")
-    run = explore("words.sh", [built / f"{store}_writer", data / "pool", "powercut"], check, data)
+def test_string_store(store: str, built_pmdk: Path, data: Path) -> None:
+    check = check_command(PMDK / "words_check.py", str(built_pmdk / f"{store}_reader"), "pool", "powercut")
+    run = explore("words.sh", [built_pmdk / f"{store}_writer", data / "pool", "powercut"], check, data)
     assert (run.code, run.findings) == (0, ()), run.output

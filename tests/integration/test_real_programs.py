@@ -17,14 +17,17 @@ REAL = CORPUS / "real"
 pytestmark = pytest.mark.slow
 
 BUDGET = ("--budget", "12s")
+SOON = ("--budget", "6s")  # where syncs are missing, the first states show it
 
 
-def explore_sqlite(folder: Path, journal_mode: str, synchronous: str, *check: str) -> Run:
+def explore_sqlite(
+    folder: Path, journal_mode: str, synchronous: str, *check: str, budget: tuple[str, ...] = BUDGET
+) -> Run:
     data = folder / "data"
     data.mkdir()
     workload = [sys.executable, str(REAL / "sqlite_rows.py"), str(data), journal_mode, synchronous]
     subprocess.run([*workload, "0"], check=True)  # the database exists before the recorded run starts
-    return powercut_test(workload, check_command(REAL / "sqlite_check.py", *check), data, options=BUDGET)
+    return powercut_test(workload, check_command(REAL / "sqlite_check.py", *check), data, options=budget)
 
 
 @pytest.mark.parametrize(("journal_mode", "synchronous"), [("DELETE", "EXTRA"), ("WAL", "FULL")])
@@ -36,7 +39,7 @@ def test_sqlite_keeps_committed_rows(journal_mode: str, synchronous: str, tmp_pa
 @pytest.mark.parametrize(("journal_mode", "synchronous"), [("DELETE", "FULL"), ("WAL", "NORMAL")])
 def test_sqlite_loses_the_last_rows(journal_mode: str, synchronous: str, tmp_path: Path) -> None:
     """FULL does not sync the directory after the journal's deletion; NORMAL does not sync the WAL at a commit."""
-    run = explore_sqlite(tmp_path, journal_mode, synchronous)
+    run = explore_sqlite(tmp_path, journal_mode, synchronous, budget=SOON)
     assert run.code == 1, run.output
     assert {finding.kind for finding in run.findings} == {"durability"}, run.output
 
@@ -49,7 +52,7 @@ def test_sqlite_is_never_corrupt(journal_mode: str, synchronous: str, tmp_path: 
 
 @pytest.mark.parametrize("journal_mode", ["DELETE", "WAL"])
 def test_sqlite_without_syncs_is_reported(journal_mode: str, tmp_path: Path) -> None:
-    run = explore_sqlite(tmp_path, journal_mode, "OFF")
+    run = explore_sqlite(tmp_path, journal_mode, "OFF", budget=SOON)
     assert run.code == 1, run.output
     assert run.findings
 
