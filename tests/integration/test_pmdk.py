@@ -33,7 +33,7 @@ STEPS = {
     "queue": ["enqueue one", "enqueue two", "dequeue", "enqueue three", "enqueue four"],
     "btree": ["i 5 five", "i 3 three", "i 8 eight", "i 4 four"],
 }
-BUDGET = ["--budget", "8s"]
+BUDGET = ["--budget", "6s"]
 
 
 @pytest.fixture
