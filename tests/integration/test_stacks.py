@@ -426,11 +426,11 @@ def test_cut_tables() -> None:
 
 
 PYTHON_LIBRARY = Frame("dump", "/usr/lib/python3.11/json/__init__.py", 179, None, python=True)
-PYTHON_USER = Frame("save", "/home/someone/app.py", 3, None, python=True)
+PYTHON_USER = Frame("save", "/app/app.py", 3, None, python=True)
 C_LIBRARY = Frame("write", "write.c", 26, "/usr/lib/x86_64-linux-gnu/libc.so.6")
-C_USER = Frame("put", "/home/someone/put.c", 9, "/home/someone/program")
-C_HEADER = Frame("flush", "/usr/include/c++/12/fstream", 100, "/home/someone/program")
-C_STRIPPED = Frame("program+0x10", None, None, "/home/someone/program")
+C_USER = Frame("put", "/app/put.c", 9, "/app/program")
+C_HEADER = Frame("flush", "/usr/include/c++/12/fstream", 100, "/app/program")
+C_STRIPPED = Frame("program+0x10", None, None, "/app/program")
 
 
 @pytest.mark.parametrize(
