@@ -142,6 +142,16 @@ enum pc_event_kind {
     PC_ASSERTION = 65, /* extra: enum pc_operation of powercut.h: what the program says of its memory; inode
                           (0: of none), offset, length: where */
 
+    /* Only in race mode (docs/race.md). Nothing of this persists. */
+    PC_LOAD = 66,      /* inode, offset, length (1 to 8, inside one aligned word), data: the bytes read */
+    PC_CANDIDATE = 67, /* inode, offset, length: a load of what was stored and is not guaranteed; extra: its
+                          number in the process, from 1 */
+    PC_EFFECT = 68, /* extra: number of a candidate; length: PC_EFFECT_*: what stands just before it (a store;
+                       the last word, if there are several) or, PC_EFFECT_OUTPUT, the process's next call,
+                       depends on it; one event for each candidate */
+    PC_ORDER = 69, /* extra: PC_ORDER_*, length: an address or, JOIN, a thread: what orders threads. inode (0:
+                      of none), offset: the lock word, if it lies in a mapped file */
+
     /* What a program looks at (powercut-ptrace --looks), when it asks for it. A trace of looks holds nothing
        of what the program changes, and its names are single ones. A PC_NOTE in it says what was not
        understood. */
@@ -166,7 +176,7 @@ struct pc_memory {
     uint16_t
         file; /* number of the mapped file, given by a FILE record of the same process before its first use */
     uint8_t kind; /* enum pc_memory_kind */
-    uint8_t size; /* STORE: 1 to 8. FLUSH: PC_FLUSH_*. FENCE: PC_FENCE_* */
+    uint8_t size; /* STORE, LOAD: 1 to 8. FLUSH: PC_FLUSH_*. FENCE: PC_FENCE_* */
 };
 
 /* A store of more than one word is one record for each aligned 8-byte word it touches, lowest address first.
@@ -185,11 +195,24 @@ enum pc_memory_kind {
     PC_MEMORY_UNMAP = 9,
     PC_MEMORY_ASSERTION =
         10, /* value: bytes; size: enum pc_operation; file of inode 0: memory of no file, or no range */
+    PC_MEMORY_LOAD = 11,      /* value: the bytes read, first one lowest */
+    PC_MEMORY_CANDIDATE = 12, /* value: its number; size: 1 to 8 */
+    PC_MEMORY_EFFECT = 13,    /* value: number of the candidate; size: PC_EFFECT_*, several added */
+    PC_MEMORY_ORDER = 14,     /* value: address or thread; size: PC_ORDER_*; file of inode 0: in no file */
     PC_MEMORY_REST =
-        128, /* added to a STORE kind: a further word of the store before it, by one instruction */
+        128, /* added to a STORE or LOAD kind: a further word of the store before it, by one instruction */
 };
 
 enum pc_flush { PC_FLUSH_CLFLUSH = 1, PC_FLUSH_CLFLUSHOPT = 2, PC_FLUSH_CLWB = 3 };
+enum pc_effect { PC_EFFECT_VALUE = 1, PC_EFFECT_ADDRESS = 2, PC_EFFECT_OUTPUT = 4 };
+enum pc_order {
+    PC_ORDER_LOCK = 1, /* got it */
+    PC_ORDER_UNLOCK = 2,
+    PC_ORDER_LOCK_SHARED = 3,
+    PC_ORDER_JOIN = 4,    /* the thread has ended, and this one knows */
+    PC_ORDER_SEND = 5,    /* a signal, a post, an arrival at a barrier: what was before it ... */
+    PC_ORDER_RECEIVE = 6, /* ... is before what follows this one, at the same address */
+};
 enum pc_fence { PC_FENCE_SFENCE = 1, PC_FENCE_MFENCE = 2, PC_FENCE_LOCKED = 3 };
 
 enum pc_event_flag {

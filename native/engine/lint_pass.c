@@ -91,7 +91,12 @@ static void take(struct walk *w, const struct pc_memory *record) {
         break;
     case PC_MEMORY_UNMAP:
     case PC_MEMORY_ASSERTION:
+    case PC_MEMORY_LOAD:
+    case PC_MEMORY_CANDIDATE:
+    case PC_MEMORY_ORDER:
         file_of(w, record); /* what was stored stays where it is */
+        break;
+    case PC_MEMORY_EFFECT:
         break;
     default:
         pc_lint_fail(lint, LINT_BROKEN, "a memory record is none that a tracer writes");

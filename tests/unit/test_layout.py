@@ -23,9 +23,14 @@ ENUMS: dict[str, type[IntEnum | IntFlag]] = {
     "pc_memory_kind": layout.MemoryKind,
     "pc_flush": layout.Flush,
     "pc_fence": layout.Fence,
+    "pc_effect": layout.Effect,
+    "pc_order": layout.Order,
     "pc_table_kind": layout.TableKind,
 }
-PREFIXES = ("PC_EXTENT_", "PC_FLAG_", "PC_CHANNEL_", "PC_TABLE_", "PC_MEMORY_", "PC_FLUSH_", "PC_FENCE_", "PC_")
+PREFIXES = (
+    *("PC_EXTENT_", "PC_FLAG_", "PC_CHANNEL_", "PC_TABLE_", "PC_MEMORY_", "PC_FLUSH_", "PC_FENCE_", "PC_EFFECT_"),
+    *("PC_ORDER_", "PC_"),
+)
 STRUCTS = {
     "pc_event": layout.EVENT,
     "pc_entry": layout.ENTRY,

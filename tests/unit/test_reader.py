@@ -31,6 +31,7 @@ from powercut.trace.layout import (
     Flush,
     Kind,
     MemoryKind,
+    Order,
 )
 from powercut.trace.reader import Trace
 from powercut.trace.writer import TraceWriter
@@ -77,6 +78,10 @@ def sample() -> bytes:
         (0, 8, 0, 1, MemoryKind.FLUSH, Flush.CLWB),
         (0, 0, 0, 0, MemoryKind.FENCE, Fence.SFENCE),
         (8, 8, 0, 1, MemoryKind.ASSERTION, 14),
+        (0x4142, 8, 0, 1, MemoryKind.LOAD, 2),
+        (1, 8, 0, 1, MemoryKind.CANDIDATE, 2),
+        (1, 0, 0, 0, MemoryKind.EFFECT, 3),
+        (4096, 16, 0, 1, MemoryKind.ORDER, Order.LOCK),
         (4096, 0, 0, 1, MemoryKind.UNMAP, 0),
     ]
     writer.memory(run)

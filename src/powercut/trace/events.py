@@ -37,12 +37,18 @@ _KINDS = {
     MemoryKind.FENCE: (Kind.FENCE, 0),
     MemoryKind.UNMAP: (Kind.UNMAP, 0),
     MemoryKind.ASSERTION: (Kind.ASSERTION, 0),
+    MemoryKind.LOAD: (Kind.LOAD, 0),
+    MemoryKind.CANDIDATE: (Kind.CANDIDATE, 0),
+    MemoryKind.EFFECT: (Kind.EFFECT, 0),
+    MemoryKind.ORDER: (Kind.ORDER, 0),
 }
+_OF_FILES = (Kind.STORE, Kind.FLUSH, Kind.UNMAP, Kind.ASSERTION, Kind.LOAD, Kind.CANDIDATE, Kind.ORDER)
+_OF_BYTES = (Kind.STORE, Kind.LOAD)  # their records hold the bytes
 _KIND_OF = np.zeros(256, np.uint16)
 _FLAGS_OF = np.zeros(256, np.uint16)
 for _memory_kind, (_kind, _flags) in _KINDS.items():
     _KIND_OF[_memory_kind], _FLAGS_OF[_memory_kind] = _kind, _flags
-    if _kind is Kind.STORE:
+    if _kind in _OF_BYTES:
         _KIND_OF[_memory_kind | MemoryKind.REST] = _kind
         _FLAGS_OF[_memory_kind | MemoryKind.REST] = _flags | int(Flag.REST)
 
@@ -50,7 +56,7 @@ Array = npt.NDArray[Any]
 
 
 def _are_of_files(kinds: Array) -> Array:
-    return np.isin(kinds, (Kind.STORE, Kind.FLUSH, Kind.UNMAP, Kind.ASSERTION))
+    return np.isin(kinds, _OF_FILES)
 
 
 Buffer = mmap.mmap | bytes
@@ -326,13 +332,16 @@ class OpenedEvents:
             aligned = np.where(kinds == Kind.FLUSH, records["offset"] % LINE, 0)
             return np.where(_are_of_files(kinds), records["offset"] - aligned, 0)
         if name == "length":
-            sizes = np.where(kinds == Kind.STORE, records["size"], np.where(kinds == Kind.FLUSH, LINE, 0))
-            told = (kinds == Kind.UNMAP) | (kinds == Kind.ASSERTION)
+            sized = np.isin(kinds, (*_OF_BYTES, Kind.CANDIDATE, Kind.EFFECT))
+            sizes = np.where(sized, records["size"], np.where(kinds == Kind.FLUSH, LINE, 0))
+            told = np.isin(kinds, (Kind.UNMAP, Kind.ASSERTION, Kind.ORDER))
             return np.where(told, records["value"], sizes.astype(np.uint64))
         if name == "data":
-            return np.where(kinds == Kind.STORE, where, 0)
+            return np.where(np.isin(kinds, _OF_BYTES), where, 0)
         if name == "extra":
-            return np.where(np.isin(kinds, (Kind.FLUSH, Kind.FENCE, Kind.ASSERTION)), records["size"], 0)
+            numbers = np.where(np.isin(kinds, (Kind.CANDIDATE, Kind.EFFECT)), records["value"], 0)
+            sized = np.isin(kinds, (Kind.FLUSH, Kind.FENCE, Kind.ASSERTION, Kind.ORDER))
+            return np.where(sized, records["size"], numbers)
         return 0  # no paths
 
     def _inodes_of(self, kinds: Array, positions: Array, files: Array) -> Array:

@@ -67,6 +67,10 @@ class Kind(IntEnum):
     FENCE = 63
     UNMAP = 64
     ASSERTION = 65
+    LOAD = 66
+    CANDIDATE = 67
+    EFFECT = 68
+    ORDER = 69
     LOOK_NAME = 70
     LOOK_DATA = 71
     LOOK_MAP = 72
@@ -119,6 +123,10 @@ class MemoryKind(IntEnum):
     FENCE = 8
     UNMAP = 9
     ASSERTION = 10
+    LOAD = 11
+    CANDIDATE = 12
+    EFFECT = 13
+    ORDER = 14
     REST = 128
 
 
@@ -136,6 +144,25 @@ class Fence(IntEnum):
     SFENCE = 1
     MFENCE = 2
     LOCKED = 3
+
+
+class Effect(IntFlag):
+    """How something durable depends on what was not guaranteed when it was read."""
+
+    VALUE = 1
+    ADDRESS = 2
+    OUTPUT = 4
+
+
+class Order(IntEnum):
+    """What orders threads."""
+
+    LOCK = 1
+    UNLOCK = 2
+    LOCK_SHARED = 3
+    JOIN = 4
+    SEND = 5
+    RECEIVE = 6
 
 
 class TableKind(IntEnum):

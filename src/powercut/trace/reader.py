@@ -37,7 +37,10 @@ from powercut.trace.layout import (
     TableKind,
 )
 
-_IN_RUNS = (Kind.STORE, Kind.FLUSH, Kind.FENCE, Kind.UNMAP, Kind.ASSERTION)
+_IN_RUNS = (
+    *(Kind.STORE, Kind.FLUSH, Kind.FENCE, Kind.UNMAP, Kind.ASSERTION),
+    *(Kind.LOAD, Kind.CANDIDATE, Kind.EFFECT, Kind.ORDER),
+)
 _WITH_CONTENT = (Kind.WRITE, Kind.SNAP_DATA)
 _AT_OFFSETS = (*_WITH_CONTENT, Kind.SNAP_FILE, Kind.TRUNCATE, Kind.FALLOCATE)
 _AT_ONCE = 4096  # events turned into tuples at a time
