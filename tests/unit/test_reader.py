@@ -36,8 +36,6 @@ from powercut.trace.layout import (
 from powercut.trace.reader import Trace
 from powercut.trace.writer import TraceWriter
 
-SMALL = 1 << 24  # the built-in oracle reads whole files, holes included
-
 
 @cache
 def sample() -> bytes:
@@ -128,15 +126,13 @@ def work_with(content: bytes) -> Trace | None:
 def use(timeline: Timeline) -> None:
     """Ask a timeline what a search asks."""
     digester = Digester(timeline)
-    small = max(timeline.tree.size.values(), default=0) < SMALL
-    oracle = BuiltinOracle(timeline) if small else None
+    oracle = BuiltinOracle(timeline)
     total_states(timeline)
     for _, state in islice(queue(timeline, 0), 10):
         assert timeline.is_possible(state)
         timeline.acked(state.point)
         digester.digest(state)
-        if oracle is not None:
-            oracle.judge(timeline, state)
+        oracle.judge(timeline, state)
         walk(timeline, state)
     for update in range(len(timeline.updates)):
         timeline.describe(update)

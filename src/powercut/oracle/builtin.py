@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from xxhash import xxh3_128_intdigest
 
+from powercut import _engine
 from powercut.image.image import ObjectKind
 from powercut.image.view import StateImage
 from powercut.oracle.verdict import Outcome, Verdict
@@ -44,7 +45,9 @@ class _History:
             return ABSENT
         if self.whole_from == NEVER:
             return PRESENT
-        return xxh3_128_intdigest(image.read(obj, 0, image.size(obj)), seed=1) or PRESENT
+        size = image.size(obj)
+        content: bytes = _engine.BlockHashes().update(image.survivors, obj, None, size)  # holes cost nothing
+        return xxh3_128_intdigest(content + size.to_bytes(8, "little"), seed=1) or PRESENT
 
 
 class BuiltinOracle:
