@@ -23,6 +23,7 @@ static PyMethodDef methods[] = {
     {"mark_set", engine_mark_set, METH_O, "A number that stands for a set of updates."},
     {"mark_sums", engine_mark_sums, METH_VARARGS, "The same for the first updates of a list, every so many."},
     {"lint_memory", engine_lint_memory, METH_VARARGS, "Patterns of misuse in the memory records of a trace."},
+    {"guard_records", engine_guard_records, METH_VARARGS, "Where the records of a checkpoint log are."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -203,3 +203,6 @@ def lint_memory(
     fences it made (64 bits); positions of syncs that made a store persistent (64 bits); the number of stores, flushes
     and fences. Raises ValueError where a record is none that a tracer writes.
     """
+
+def guard_records(segment: bytes, /) -> bytes:
+    """The offsets (64-bit) of all whole records in a segment of a checkpoint log."""

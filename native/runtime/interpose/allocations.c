@@ -1,5 +1,6 @@
 /* libpmemobj's allocations outside of transactions: the library itself makes the pointer to the object
  * persistent. */
+#include "interpose.h"
 #include "objects.h"
 
 static void tell_pointer(const struct object_id *where, const void *caller) {

@@ -5,23 +5,12 @@
 #ifndef POWERCUT_INTERPOSE_H
 #define POWERCUT_INTERPOSE_H
 
+#include "next.h"
 #include "powercut.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define INTERPOSED __attribute__((visibility("default")))
-
-/* The function of the same name behind this one. */
-#define NEXT(name)                                                                                           \
-    (__extension__({                                                                                         \
-        static __typeof__(&name) next_##name;                                                                \
-        if (!next_##name)                                                                                    \
-            next_##name = (__typeof__(&name))next_function(#name);                                           \
-        next_##name;                                                                                         \
-    }))
-void *next_function(const char *name);
 
 /* The caller of an interposed function, if what it asks for is to be told; else NULL. */
 #define CALLER caller_to_tell(__builtin_return_address(0))

@@ -2,7 +2,7 @@
 #ifndef POWERCUT_OBJECTS_H
 #define POWERCUT_OBJECTS_H
 
-#include "interpose.h"
+#include <stdint.h>
 
 struct object_id { /* PMEMoid */
     uint64_t pool, offset;

@@ -3,6 +3,7 @@
  * to add all it changes.
  *
  * An abort may jump out of any call, so what has happened is seen from the stage that the next call finds. */
+#include "interpose.h"
 #include "objects.h"
 
 #include <setjmp.h>
@@ -11,9 +12,8 @@
 #include <string.h>
 
 enum { STAGE_NONE, STAGE_WORK, STAGE_ON_COMMIT, STAGE_ON_ABORT }; /* enum pobj_tx_stage */
-enum { PARAM_NONE, PARAM_MUTEX, PARAM_RWLOCK, PARAM_CALLBACK };   /* enum pobj_tx_param */
 enum { NO_FLUSH = 1 << 1, NO_SNAPSHOT = 1 << 2 };                 /* POBJ_XADD_..., POBJ_XALLOC_... */
-enum { PARAMETERS_MOST = 16, RANGES_FIRST = 32, DEEPEST = 64 };
+enum { RANGES_FIRST = 32, DEEPEST = 64 };
 
 int pmemobj_tx_stage(void);
 
@@ -67,19 +67,11 @@ static void tell_stage(const void *caller) {
     }
 }
 
-/* The parameters are words up to PARAM_NONE; more than there are does no harm. */
 INTERPOSED int pmemobj_tx_begin(void *pool, jmp_buf target, ...) {
-    void *words[PARAMETERS_MOST] = {NULL};
+    void *words[TX_WORDS] = {NULL};
     va_list more;
     va_start(more, target);
-    for (unsigned i = 0; i < PARAMETERS_MOST - 3;) {
-        words[i] = va_arg(more, void *);
-        int kind = (int)(uintptr_t)words[i++];
-        for (int values = kind == PARAM_CALLBACK ? 2 : kind != PARAM_NONE; values > 0; values--)
-            words[i++] = va_arg(more, void *);
-        if (kind == PARAM_NONE)
-            break;
-    }
+    tx_parameters(more, words);
     va_end(more);
     void **w = words;
     int failed = NEXT(pmemobj_tx_begin)(pool, target, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],

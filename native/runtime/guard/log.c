@@ -1,0 +1,189 @@
+#define _GNU_SOURCE
+#include "log.h"
+
+#include "checksum.h"
+#include "complain.h"
+#include "real.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+struct segment {
+    char *at;
+    _Atomic uint64_t taken; /* bytes given to threads; beyond the size: it is full */
+    _Atomic uint64_t done;  /* bytes they are done with */
+    _Atomic uint64_t full;  /* bytes it has in the end, 0: not known yet */
+    atomic_flag
+        gone; /* it is no longer in memory; this structure stays, since a thread may still look at it */
+};
+
+static int folder = -1, lock = -1;
+static bool
+    flushing; /* the log lies in persistent memory: records are flushed as the program's own data are */
+static uint64_t next_segment;
+static _Atomic uint64_t next_sequence;
+static _Atomic(struct segment *) current;
+static pthread_mutex_t turning = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t started;
+static _Atomic unsigned threads;
+static _Thread_local unsigned thread;
+
+static uint64_t milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* A new, empty segment in the place of the current one. */
+static bool turn(void) {
+    char name[32];
+    snprintf(name, sizeof name, "%llu.segment", (unsigned long long)next_segment);
+    int file = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0 || posix_fallocate(file, 0, PC_GUARD_SEGMENT) != 0) {
+        complain("the checkpoint log cannot grow: %s; the program goes on without it [guard-log-full]",
+                 strerror(errno));
+        if (file >= 0)
+            close(file);
+        return false;
+    }
+    char *at = pc_real_mmap(NULL, PC_GUARD_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    struct segment *segment = calloc(1, sizeof *segment);
+    close(file);
+    if (at == MAP_FAILED || !segment) {
+        complain(
+            "there is no memory for the checkpoint log; the program goes on without it [guard-log-full]");
+        return false;
+    }
+    flushing = pc_real_is_persistent(at, PC_GUARD_SEGMENT);
+    struct pc_guard_segment head = {PC_GUARD_MAGIC, PC_GUARD_VERSION, PC_GUARD_SEGMENT, next_segment, {0}};
+    memcpy(at, &head, sizeof head);
+    if (flushing)
+        pc_real_flush(at, sizeof head);
+    segment->at = at;
+    segment->taken = segment->done = sizeof head;
+    next_segment++;
+    atomic_store(&current, segment);
+    return true;
+}
+
+/* The last one who needs a full segment takes it out of memory. */
+static void finish(struct segment *segment, uint64_t bytes) {
+    uint64_t done = atomic_fetch_add(&segment->done, bytes) + bytes;
+    if (done == atomic_load(&segment->full) && !atomic_flag_test_and_set(&segment->gone))
+        pc_real_munmap(segment->at, PC_GUARD_SEGMENT);
+}
+
+static void seal(struct segment *segment, uint64_t bytes) {
+    atomic_store(&segment->full, bytes);
+    finish(segment, 0);
+}
+
+/* Room for a record; NULL: there is none. */
+static char *take(uint64_t bytes, struct segment **of) {
+    for (;;) {
+        struct segment *segment = atomic_load(&current);
+        if (!segment)
+            return NULL;
+        uint64_t from = atomic_fetch_add(&segment->taken, bytes);
+        *of = segment;
+        if (from + bytes <= PC_GUARD_SEGMENT)
+            return segment->at + from;
+        pthread_mutex_lock(&turning);
+        if (atomic_load(&current) == segment && !turn())
+            atomic_store(&current, NULL);
+        pthread_mutex_unlock(&turning);
+        if (from <= PC_GUARD_SEGMENT)
+            seal(segment, from);
+    }
+}
+
+static unsigned thread_number(void) {
+    if (!thread)
+        thread = 1 + atomic_fetch_add(&threads, 1);
+    return thread;
+}
+
+uint64_t pc_log_number(void) {
+    return atomic_fetch_add(&next_sequence, 1);
+}
+
+static uint64_t put_one(const struct pc_log_entry *entry, size_t written) {
+    uint64_t bytes =
+        (sizeof(struct pc_guard_record) + written + PC_GUARD_ALIGN - 1) & ~(uint64_t)(PC_GUARD_ALIGN - 1);
+    struct segment *segment;
+    char *to = take(bytes, &segment);
+    if (!to)
+        return 0;
+    struct pc_guard_record record = {
+        .size = (uint32_t)entry->size,
+        .sequence = pc_log_number(),
+        .offset = entry->offset,
+        .site = entry->site,
+        .transaction = entry->transaction,
+        .time = (uint32_t)(milliseconds() - started),
+        .thread = (uint16_t)thread_number(),
+        .kind = (uint8_t)entry->kind,
+        .flags = entry->flags & 15,
+        .pool = entry->pool & 15,
+    };
+    if (written)
+        memcpy(to + sizeof record, entry->data, written);
+    /* Of what stands in the log: the program's memory may change meanwhile. */
+    uint32_t sum =
+        pc_crc32c(0, (char *)&record + sizeof record.checksum, sizeof record - sizeof record.checksum);
+    record.checksum = pc_crc32c(sum, to + sizeof record, written);
+    memcpy(to, &record, sizeof record);
+    if (flushing)
+        pc_real_flush(to, sizeof record + written);
+    finish(segment, bytes);
+    return record.sequence;
+}
+
+uint64_t pc_log_put(const struct pc_log_entry *entry) {
+    struct pc_log_entry part = *entry;
+    uint64_t sequence = 0;
+    if (entry->kind == PC_GUARD_FILL || !entry->data)
+        return put_one(entry, entry->kind == PC_GUARD_FILL);
+    for (size_t left = entry->size; left > 0; left -= part.size) {
+        part.size = left < PC_GUARD_MOST ? left : PC_GUARD_MOST;
+        sequence = put_one(&part, part.size);
+        part.data = (const char *)part.data + part.size;
+        part.offset += part.size;
+    }
+    return sequence;
+}
+
+bool pc_log_is_open(void) {
+    return atomic_load(&current) != NULL;
+}
+
+void pc_log_leave(void) {
+    atomic_store(&current, NULL);
+}
+
+bool pc_log_open(const char *path, uint64_t first_segment, uint64_t first_sequence) {
+    folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    lock = folder < 0 ? -1 : openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock < 0) {
+        complain("the checkpoint log %s cannot be written: %s [guard-log]", path, strerror(errno));
+        return false;
+    }
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        complain("another program writes the checkpoint log %s: this one is not guarded [guard-log-taken]",
+                 path);
+        return false;
+    }
+    next_segment = first_segment;
+    next_sequence = first_sequence;
+    started = milliseconds();
+    return turn();
+}

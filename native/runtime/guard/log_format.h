@@ -1,0 +1,70 @@
+/* The checkpoint log: what a guarded program made durable, in order.
+ *
+ * A log is a folder:
+ *
+ *   lock          held by the one program that writes
+ *   pool-N.base   pool N as it was when it was first mapped (with what was reclaimed since, put into it)
+ *   N.segment     records, oldest first; N counts from 1
+ *
+ * Records start at multiples of PC_GUARD_ALIGN behind the head of a segment. They are written by several
+ * threads at once and without waiting, so a kill or a power cut may leave holes: a record counts if its
+ * checksum is right, whatever lies before it; readers go on at the next multiple. The order of records is
+ * that of their sequence numbers.
+ *
+ * What a record tells was in the program's memory when it asked for its durability; the record itself is
+ * written before the program's own fence, which makes both durable. So a record may be ahead of the pool by
+ * what was under way at a crash, never behind what the program was told is durable. */
+#ifndef POWERCUT_GUARD_LOG_FORMAT_H
+#define POWERCUT_GUARD_LOG_FORMAT_H
+
+#include <stdint.h>
+
+#define PC_GUARD_MAGIC   "PCGUARD" /* and NUL: 8 bytes */
+#define PC_GUARD_VERSION 1
+#define PC_GUARD_ALIGN   64
+#define PC_GUARD_SEGMENT (8u << 20) /* bytes of a segment */
+#define PC_GUARD_MOST    (1u << 20) /* bytes of data in one record; longer updates are several */
+
+struct pc_guard_segment { /* the head of a segment: 64 bytes */
+    char magic[8];
+    uint32_t version;
+    uint32_t size; /* of the segment, with its head */
+    uint64_t number;
+    char reserved[40];
+};
+
+enum pc_guard_kind {
+    PC_GUARD_START = 1,  /* a program starts: data: its name. offset: seconds since 1970 */
+    PC_GUARD_MODULE = 2, /* offset: where it is loaded, data: path: tells what later sites mean */
+    PC_GUARD_POOL = 3,   /* pool: a number not used before, offset: size in bytes, data: path */
+    PC_GUARD_UPDATE = 4, /* offset, data: bytes that become durable */
+    PC_GUARD_FILL = 5,   /* offset, size: bytes that become durable, all of them data[0] */
+    PC_GUARD_FOUND =
+        6, /* offset, data: bytes that differ from the log at a start: who wrote them is not known */
+    PC_GUARD_ALLOCATE = 7,
+    PC_GUARD_FREE = 8,   /* both: offset, size: an object */
+    PC_GUARD_COMMIT = 9, /* transaction: it is complete */
+    PC_GUARD_MARK = 10,  /* offset: 1: the recovery begins, 0: it ends */
+};
+
+enum pc_guard_flag {
+    PC_GUARD_LIBRARY = 1, /* not the program's own data: written by PMDK for its own use */
+};
+
+struct pc_guard_record { /* 48 bytes, then the data */
+    uint32_t checksum;   /* CRC-32C of all that follows */
+    uint32_t size;       /* bytes of data, FILL: one; of what it tells of */
+    uint64_t sequence;
+    uint64_t offset;
+    uint64_t site;        /* the address behind the call, 0: unknown */
+    uint64_t transaction; /* 0: none */
+    uint32_t time;        /* milliseconds since START */
+    uint16_t thread;      /* in order of appearance */
+    uint8_t kind;
+    uint8_t flags : 4, pool : 4;
+};
+
+_Static_assert(sizeof(struct pc_guard_segment) == 64 && sizeof(struct pc_guard_record) == 48,
+               "as readers know it");
+
+#endif

@@ -1,0 +1,111 @@
+/* libpmem: what is flushed, copied or filled is logged, then done: the fence at its end makes both durable.
+ *
+ * libpmemobj does all its work through these, too: that is how ranges of transactions and the allocator's
+ * notes are seen. Its own functions stand here only to tell where the program called them. */
+#include "interpose/next.h"
+#include "updates.h"
+
+#define NO_FLUSH (1u << 5) /* PMEM_F_MEM_NOFLUSH, and the same of libpmemobj */
+#define CALLER   __builtin_return_address(0)
+
+/* Calls lie in each other: the outermost is logged. */
+#define LOGGED(log, call)                                                                                    \
+    if (pc_self.inside++ == 0)                                                                               \
+        log;                                                                                                 \
+    call;                                                                                                    \
+    pc_self.inside--
+
+#define FLUSH(name)                                                                                          \
+    INTERPOSED void name(const void *address, size_t size) {                                                 \
+        LOGGED(pc_update(address, address, size, CALLER), NEXT(name)(address, size));                        \
+    }
+#define SYNC(name)                                                                                           \
+    INTERPOSED int name(const void *address, size_t size) {                                                  \
+        LOGGED(pc_update(address, address, size, CALLER), int failed = NEXT(name)(address, size));           \
+        return failed;                                                                                       \
+    }
+#define COPY(name)                                                                                           \
+    INTERPOSED void *name(void *to, const void *from, size_t size) {                                         \
+        LOGGED(pc_update(to, from, size, CALLER), NEXT(name)(to, from, size));                               \
+        return to;                                                                                           \
+    }
+#define COPY_WITH_FLAGS(name)                                                                                \
+    INTERPOSED void *name(void *to, const void *from, size_t size, unsigned flags) {                         \
+        LOGGED(pc_update(to, from, flags &NO_FLUSH ? 0 : size, CALLER), NEXT(name)(to, from, size, flags));  \
+        return to;                                                                                           \
+    }
+
+FLUSH(pmem_persist)
+FLUSH(pmem_flush)
+FLUSH(pmem_deep_flush)
+SYNC(pmem_deep_persist)
+SYNC(pmem_msync)
+COPY(pmem_memcpy_persist)
+COPY(pmem_memmove_persist)
+COPY(pmem_memcpy_nodrain)
+COPY(pmem_memmove_nodrain)
+COPY_WITH_FLAGS(pmem_memcpy)
+COPY_WITH_FLAGS(pmem_memmove)
+
+#define FILL(name)                                                                                           \
+    INTERPOSED void *name(void *to, int byte, size_t size) {                                                 \
+        LOGGED(pc_fill(to, byte, size, CALLER), NEXT(name)(to, byte, size));                                 \
+        return to;                                                                                           \
+    }
+FILL(pmem_memset_persist)
+FILL(pmem_memset_nodrain)
+
+INTERPOSED void *pmem_memset(void *to, int byte, size_t size, unsigned flags) {
+    LOGGED(pc_fill(to, byte, flags & NO_FLUSH ? 0 : size, CALLER), NEXT(pmem_memset)(to, byte, size, flags));
+    return to;
+}
+
+/* libpmemobj: on behalf of the program's line. */
+#define FOR_CALLER(call)                                                                                     \
+    const void *outer = pc_self.site;                                                                        \
+    pc_self.site = outer ? outer : CALLER;                                                                   \
+    call;                                                                                                    \
+    pc_self.site = outer
+
+INTERPOSED void pmemobj_persist(void *pool, const void *address, size_t size) {
+    FOR_CALLER(NEXT(pmemobj_persist)(pool, address, size));
+}
+
+INTERPOSED void pmemobj_flush(void *pool, const void *address, size_t size) {
+    FOR_CALLER(NEXT(pmemobj_flush)(pool, address, size));
+}
+
+INTERPOSED int pmemobj_xpersist(void *pool, const void *address, size_t size, unsigned flags) {
+    FOR_CALLER(int failed = NEXT(pmemobj_xpersist)(pool, address, size, flags));
+    return failed;
+}
+
+INTERPOSED int pmemobj_xflush(void *pool, const void *address, size_t size, unsigned flags) {
+    FOR_CALLER(int failed = NEXT(pmemobj_xflush)(pool, address, size, flags));
+    return failed;
+}
+
+INTERPOSED void *pmemobj_memcpy_persist(void *pool, void *to, const void *from, size_t size) {
+    FOR_CALLER(NEXT(pmemobj_memcpy_persist)(pool, to, from, size));
+    return to;
+}
+
+INTERPOSED void *pmemobj_memset_persist(void *pool, void *to, int byte, size_t size) {
+    FOR_CALLER(NEXT(pmemobj_memset_persist)(pool, to, byte, size));
+    return to;
+}
+
+INTERPOSED void *pmemobj_memcpy(void *pool, void *to, const void *from, size_t size, unsigned flags) {
+    FOR_CALLER(NEXT(pmemobj_memcpy)(pool, to, from, size, flags));
+    return to;
+}
+
+INTERPOSED void *pmemobj_memmove(void *pool, void *to, const void *from, size_t size, unsigned flags) {
+    FOR_CALLER(NEXT(pmemobj_memmove)(pool, to, from, size, flags));
+    return to;
+}
+
+INTERPOSED void *pmemobj_memset(void *pool, void *to, int byte, size_t size, unsigned flags) {
+    FOR_CALLER(NEXT(pmemobj_memset)(pool, to, byte, size, flags));
+    return to;
+}

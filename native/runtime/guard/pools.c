@@ -1,0 +1,154 @@
+#define _GNU_SOURCE
+#include "pools.h"
+
+#include "complain.h"
+#include "interpose/next.h"
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAPPINGS_MOST = 64 };
+enum { SIGNATURE = 8, LANES = 5120, HEAP = 5136 }; /* in the descriptor of a pool of libpmemobj */
+
+static struct {
+    uint64_t device, inode;
+} pools[PC_POOLS_MOST + 1];
+static unsigned pool_count;
+static struct pc_mapping {
+    uintptr_t low, high;
+    uint64_t offset; /* in the file, of `low` */
+    unsigned pool;
+    uint64_t private_low, private_high; /* offsets in the file; 0: not known */
+} mappings[MAPPINGS_MOST];
+static _Atomic unsigned mapping_count;
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+
+void pc_pool_known(unsigned number, uint64_t device, uint64_t inode) {
+    if (number == 0 || number > PC_POOLS_MOST)
+        return;
+    pools[number].device = device;
+    pools[number].inode = inode;
+    pool_count = number > pool_count ? number : pool_count;
+}
+
+/* The pool as it is now, under its final name only when it is complete. */
+static bool save_base(unsigned number, int file, off_t size) {
+    const char *folder = getenv("POWERCUT_GUARD");
+    char path[PATH_MAX], part[PATH_MAX];
+    snprintf(path, sizeof path, "%s/pool-%u.base", folder, number);
+    if ((size_t)snprintf(part, sizeof part, "%s.part", path) >= sizeof part)
+        return false;
+    int copy = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool good = copy >= 0 && ftruncate(copy, size) == 0;
+    for (off_t data = 0; good && (data = lseek(file, data, SEEK_DATA)) >= 0 && data < size;) {
+        off_t hole = lseek(file, data, SEEK_HOLE);
+        off_t from = data;
+        good = lseek(copy, data, SEEK_SET) == data;
+        while (good && from < hole)
+            good = sendfile(copy, file, &from, (size_t)(hole - from)) > 0;
+        data = hole;
+    }
+    good = good && fsync(copy) == 0 && rename(part, path) == 0;
+    if (copy >= 0)
+        close(copy);
+    return good;
+}
+
+/* The number of a file's pool, 0: it cannot be guarded. */
+static unsigned number_of(int file) {
+    struct stat facts;
+    char link[32], path[PATH_MAX];
+    if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
+        return 0;
+    for (unsigned i = 1; i <= pool_count; i++)
+        if (pools[i].device == facts.st_dev && pools[i].inode == facts.st_ino)
+            return i;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, sizeof path);
+    if (length <= 0 || pool_count == PC_POOLS_MOST || !save_base(pool_count + 1, file, facts.st_size)) {
+        complain("a pool cannot be guarded: its base cannot be saved: %s [guard-base]", strerror(errno));
+        return 0;
+    }
+    pc_pool_known(pool_count + 1, facts.st_dev, facts.st_ino);
+    pc_log_put(&(struct pc_log_entry){.kind = PC_GUARD_POOL,
+                                      .pool = pool_count,
+                                      .offset = (uint64_t)facts.st_size,
+                                      .data = path,
+                                      .size = (size_t)length});
+    return pool_count;
+}
+
+/* Whether the operator named the file: POWERCUT_GUARD_POOLS holds paths, one a line. */
+static bool is_named(int file) {
+    const char *names = getenv("POWERCUT_GUARD_POOLS");
+    struct stat facts, named;
+    char path[PATH_MAX];
+    if (!names || fstat(file, &facts) != 0)
+        return false;
+    for (size_t length; *names; names += length + (names[length] == '\n')) {
+        length = strcspn(names, "\n");
+        snprintf(path, sizeof path, "%.*s", (int)length, names);
+        if (stat(path, &named) == 0 && named.st_dev == facts.st_dev && named.st_ino == facts.st_ino)
+            return true;
+    }
+    return false;
+}
+
+/* Where libpmemobj keeps the logs of its own transactions: they are empty whenever nothing is under way. */
+static bool is_private(struct pc_mapping *mapping, uint64_t offset) {
+    const char *at = (const char *)mapping->low;
+    if (!mapping->private_high && mapping->offset == 0 && mapping->high - mapping->low > HEAP + 8 &&
+        memcmp(at, "PMEMOBJ", SIGNATURE) == 0) { /* a new pool gets its descriptor only by and by */
+        memcpy(&mapping->private_low, at + LANES, 8);
+        memcpy(&mapping->private_high, at + HEAP, 8);
+    }
+    return mapping->private_low <= offset && offset < mapping->private_high;
+}
+
+struct pc_place pc_place_of(const void *address) {
+    unsigned count = atomic_load_explicit(&mapping_count, memory_order_acquire);
+    for (unsigned i = 0; i < count; i++) {
+        struct pc_mapping *mapping = &mappings[i];
+        if ((uintptr_t)address - mapping->low < mapping->high - mapping->low) {
+            uint64_t offset = mapping->offset + ((uintptr_t)address - mapping->low);
+            return (struct pc_place){mapping->pool, offset, is_private(mapping, offset)};
+        }
+    }
+    return (struct pc_place){0, 0, false};
+}
+
+void pc_mapped(void *address, size_t size, int file, int64_t offset, const void *caller) {
+    if (!pc_log_is_open() || !(is_of_pmdk(caller) || is_named(file)))
+        return;
+    pthread_mutex_lock(&changing);
+    unsigned number = number_of(file), count = mapping_count;
+    if (number && count < MAPPINGS_MOST) {
+        mappings[count] = (struct pc_mapping){.low = (uintptr_t)address,
+                                              .high = (uintptr_t)address + size,
+                                              .offset = (uint64_t)offset,
+                                              .pool = number};
+        atomic_store_explicit(&mapping_count, count + 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&changing);
+}
+
+void pc_unmapped(const void *address, size_t size) {
+    uintptr_t low = (uintptr_t)address, high = low + size;
+    if (!mapping_count)
+        return;
+    pthread_mutex_lock(&changing);
+    for (unsigned i = 0; i < mapping_count; i++)
+        if (low <= mappings[i].low && mappings[i].high <= high)
+            mappings[i].low = mappings[i].high = 0; /* an entry is not moved: others look at them meanwhile */
+    pthread_mutex_unlock(&changing);
+}

@@ -1,0 +1,53 @@
+/* Where a guarded program begins: `powercut guard` gives the log in the environment.
+ *
+ *   POWERCUT_GUARD         the folder of the log
+ *   POWERCUT_GUARD_NEXT    "segment sequence": the first numbers that are free
+ *   POWERCUT_GUARD_KNOWN   "number device inode", one pool a line: those the log knows
+ *   POWERCUT_GUARD_POOLS   paths, one a line: further files to guard when they are mapped
+ *
+ * Programs that it starts are not guarded: the log has one writer. */
+#define _GNU_SOURCE
+#include "complain.h"
+#include "log.h"
+#include "pools.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int tell_module(struct dl_phdr_info *object, size_t size, void *program) {
+    const char *path = *object->dlpi_name ? object->dlpi_name : program;
+    pc_log_put(&(struct pc_log_entry){
+        .kind = PC_GUARD_MODULE, .offset = object->dlpi_addr, .data = path, .size = strlen(path)});
+    return 0;
+}
+
+static void know_pools(const char *list) {
+    unsigned number;
+    unsigned long long device, inode;
+    for (int length; list && sscanf(list, "%u %llu %llu\n%n", &number, &device, &inode, &length) == 3;
+         list += length)
+        pc_pool_known(number, device, inode);
+}
+
+static __attribute__((constructor)) void start(void) {
+    const char *folder = getenv("POWERCUT_GUARD"), *next = getenv("POWERCUT_GUARD_NEXT");
+    unsigned long long segment, sequence;
+    char *program = realpath("/proc/self/exe", NULL);
+    if (!folder || !next || !program)
+        return;
+    if (sscanf(next, "%llu %llu", &segment, &sequence) != 2 || !pc_log_open(folder, segment, sequence)) {
+        complain("this program is not guarded [guard-not-started]");
+        return;
+    }
+    know_pools(getenv("POWERCUT_GUARD_KNOWN"));
+    unsetenv("POWERCUT_GUARD_NEXT"); /* so that what it starts does not write the same numbers */
+    pthread_atfork(NULL, NULL, pc_log_leave);
+    pc_log_put(&(struct pc_log_entry){
+        .kind = PC_GUARD_START, .offset = (uint64_t)time(NULL), .data = program, .size = strlen(program)});
+    dl_iterate_phdr(tell_module, program);
+    free(program);
+}

@@ -1,0 +1,30 @@
+/* The functions behind those that stand in front of PMDK's, and whose code is PMDK's own. */
+#ifndef POWERCUT_NEXT_H
+#define POWERCUT_NEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define INTERPOSED __attribute__((visibility("default")))
+
+/* The function of the same name behind this one. The program ends if there is none: it has called it. */
+#define NEXT(name)                                                                                           \
+    (__extension__({                                                                                         \
+        static __typeof__(&name) next_##name;                                                                \
+        if (!next_##name)                                                                                    \
+            next_##name = (__typeof__(&name))next_function(#name);                                           \
+        next_##name;                                                                                         \
+    }))
+void *next_function(const char *name);
+
+/* Whether an address lies in the code of PMDK's libraries. */
+bool is_of_pmdk(const void *address);
+
+/* The parameters of pmemobj_tx_begin: words up to TX_PARAM_NONE, which is passed on, too; more than there are
+ * does no harm.
+ */
+enum { TX_WORDS = 16 };
+void tx_parameters(va_list more, void *words[TX_WORDS]);
+
+#endif

@@ -1,0 +1,74 @@
+"""What a pool held at any moment of its log, and where it is not what the log says.
+
+Before: a log and one of its pools. After: the bytes of any range as they were right before or after any record; the records
+that made them; the ranges in which the file of today differs.
+
+The content at a moment is the base with all changes up to it written over, in order: old versions are found by overlap,
+not by address, since one update may cover parts of many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from powercut.guard.log import CHANGES, GuardLog, Pool
+
+_AT_ONCE = 1 << 20  # bytes compared together
+_BLOCK = 64  # differences are told in cache lines
+
+
+class History:
+    """One pool through time."""
+
+    def __init__(self, log: GuardLog, pool: Pool) -> None:
+        self.log = log
+        self.pool = pool
+        mine = log.of_kind(*CHANGES)
+        self.changes = mine[log.pool_of[mine] == pool.number]
+        self._starts = log.records["offset"][self.changes].astype(np.int64)
+        self._ends = self._starts + log.records["size"][self.changes].astype(np.int64)
+
+    def overlapping(self, start: int, end: int) -> npt.NDArray[np.int64]:
+        """The changes that touch a range, oldest first, as indices of records."""
+        return self.changes[(self._starts < end) & (self._ends > start)]
+
+    def content(self, start: int, end: int, before: int | None = None) -> bytes:
+        """A range as it was right before a record (an index), or after all of them."""
+        content = bytearray(self._base(start, end))
+        for index in self.overlapping(start, end).tolist():
+            if before is not None and index >= before:
+                break
+            offset, data = int(self.log.records["offset"][index]), self.log.data(index)
+            low, high = max(offset, start), min(offset + len(data), end)
+            content[low - start : high - start] = data[low - offset : high - offset]
+        return bytes(content)
+
+    def differences(self) -> Iterator[tuple[int, bytes]]:
+        """Where the file is not what the log says, and what it holds there: in whole cache lines, runs together."""
+        with self.pool.path.open("rb") as file:
+            size = file.seek(0, 2)
+            for start in range(0, size, _AT_ONCE):
+                end = min(start + _AT_ONCE, size)
+                file.seek(start)
+                now, then = file.read(end - start), self.content(start, end)
+                if now != then:
+                    yield from _different(start, now, then)
+
+    def _base(self, start: int, end: int) -> bytes:
+        with self.pool.base.open("rb") as file:
+            file.seek(start)
+            return file.read(end - start).ljust(end - start, b"\0")
+
+
+def _different(start: int, now: bytes, then: bytes) -> Iterator[tuple[int, bytes]]:
+    lines = range(0, len(now), _BLOCK)
+    changed = [i for i in lines if now[i : i + _BLOCK] != then[i : i + _BLOCK]]
+    run: list[int] = []
+    for line in [*changed, len(now) + _BLOCK]:
+        if run and line != run[-1] + _BLOCK:
+            yield start + run[0], now[run[0] : run[-1] + _BLOCK]
+            run = []
+        run.append(line)
