@@ -38,6 +38,7 @@ PyObject *engine_lint_memory(PyObject *self, PyObject *args);
 
 /* guard_log.c: the records of a checkpoint log. */
 PyObject *engine_guard_records(PyObject *self, PyObject *args);
+PyObject *engine_guard_checksum(PyObject *self, PyObject *args);
 
 /* Kills and reaps all children of this process; the number reaped, or -1 when some would not die. */
 int pc_reap_children(void);

@@ -1,7 +1,7 @@
 /* Finding the records of a checkpoint log (native/runtime/guard/log_format.h).
  *
- * Before: the content of a segment, written by whatever was killed whenever. After: the offsets of all records whose checksum
- * is right. What lies between them, holes or garbage, is passed over. */
+ * Before: the content of a segment, written by whatever was killed whenever. After: the offsets of all
+ * records whose checksum is right. What lies between them, holes or garbage, is passed over. */
 #include "engine.h"
 
 #include "runtime/guard/checksum.h"
@@ -32,12 +32,22 @@ static uint64_t length_of(const char *at, uint64_t left) {
         return 0;
     memcpy(&record, at, sizeof record);
     uint64_t data = written(&record);
-    if (record.kind == 0 || record.kind > PC_GUARD_MARK || data > PC_GUARD_MOST || data > left - sizeof record)
+    if (record.kind == 0 || record.kind > PC_GUARD_MARK || data > PC_GUARD_MOST ||
+        data > left - sizeof record)
         return 0;
     uint32_t skip = sizeof record.checksum;
     if (pc_crc32c(0, at + skip, sizeof record - skip + data) != record.checksum)
         return 0;
     return (sizeof record + data + PC_GUARD_ALIGN - 1) & ~(uint64_t)(PC_GUARD_ALIGN - 1);
+}
+
+PyObject *engine_guard_checksum(PyObject *self, PyObject *args) {
+    Py_buffer data;
+    if (!PyArg_ParseTuple(args, "y*:guard_checksum", &data))
+        return NULL;
+    uint32_t sum = pc_crc32c(0, data.buf, (size_t)data.len);
+    PyBuffer_Release(&data);
+    return PyLong_FromUnsignedLong(sum);
 }
 
 PyObject *engine_guard_records(PyObject *self, PyObject *args) {
@@ -53,8 +63,9 @@ PyObject *engine_guard_records(PyObject *self, PyObject *args) {
         at += length ? length : PC_GUARD_ALIGN;
     }
     PyBuffer_Release(&segment);
-    PyObject *result = found ? PyBytes_FromStringAndSize((const char *)found, (Py_ssize_t)(count * sizeof *found))
-                             : PyErr_NoMemory();
+    PyObject *result =
+        found ? PyBytes_FromStringAndSize((const char *)found, (Py_ssize_t)(count * sizeof *found))
+              : PyErr_NoMemory();
     free(found);
     return result;
 }

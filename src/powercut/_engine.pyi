@@ -206,3 +206,6 @@ def lint_memory(
 
 def guard_records(segment: bytes, /) -> bytes:
     """The offsets (64-bit) of all whole records in a segment of a checkpoint log."""
+
+def guard_checksum(record: bytes, /) -> int:
+    """The checksum of all of a record but the checksum itself."""

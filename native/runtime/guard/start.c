@@ -8,9 +8,12 @@
  * Programs that it starts are not guarded: the log has one writer. */
 #define _GNU_SOURCE
 #include "complain.h"
+#include "faults.h"
 #include "log.h"
 #include "pools.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -33,6 +36,14 @@ static void know_pools(const char *list) {
         pc_pool_known(number, device, inode);
 }
 
+static void note_faults(const char *folder) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/fault", folder);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file >= 0)
+        pc_faults_note(file);
+}
+
 static __attribute__((constructor)) void start(void) {
     const char *folder = getenv("POWERCUT_GUARD"), *next = getenv("POWERCUT_GUARD_NEXT");
     unsigned long long segment, sequence;
@@ -49,5 +60,6 @@ static __attribute__((constructor)) void start(void) {
     pc_log_put(&(struct pc_log_entry){
         .kind = PC_GUARD_START, .offset = (uint64_t)time(NULL), .data = program, .size = strlen(program)});
     dl_iterate_phdr(tell_module, program);
+    note_faults(folder);
     free(program);
 }

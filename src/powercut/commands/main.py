@@ -37,6 +37,7 @@ COMMANDS = (
     "cc",
     "c++",
     "config",
+    "guard",
     "points",
     "graph",
     "show",

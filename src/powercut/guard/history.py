@@ -1,7 +1,7 @@
 """What a pool held at any moment of its log, and where it is not what the log says.
 
-Before: a log and one of its pools. After: the bytes of any range as they were right before or after any record; the records
-that made them; the ranges in which the file of today differs.
+Before: a log and one of its pools. After: the bytes of any range as they were right before or after any record; the
+records that made them; the ranges in which the file of today differs.
 
 The content at a moment is the base with all changes up to it written over, in order: old versions are found by overlap,
 not by address, since one update may cover parts of many.
@@ -10,6 +10,7 @@ not by address, since one update may cover parts of many.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from powercut.guard.log import CHANGES, GuardLog, Pool
 
 _AT_ONCE = 1 << 20  # bytes compared together
 _BLOCK = 64  # differences are told in cache lines
+_IDENTITY = (0, 56)  # of PMDK's pools: signature, version, the pool's unique numbers
+_SIGNATURE = b"PMEMOBJ\0"
+_LANES_AND_HEAP = (5120, 5136)  # in the descriptor of a pool of libpmemobj
 
 
 class History:
@@ -33,7 +37,8 @@ class History:
 
     def overlapping(self, start: int, end: int) -> npt.NDArray[np.int64]:
         """The changes that touch a range, oldest first, as indices of records."""
-        return self.changes[(self._starts < end) & (self._ends > start)]
+        touching: npt.NDArray[np.int64] = self.changes[(self._starts < end) & (self._ends > start)]
+        return touching
 
     def content(self, start: int, end: int, before: int | None = None) -> bytes:
         """A range as it was right before a record (an index), or after all of them."""
@@ -46,6 +51,25 @@ class History:
             content[low - start : high - start] = data[low - offset : high - offset]
         return bytes(content)
 
+    def is_of_this_pool(self) -> bool:
+        """Whether the file is the one that the log tells of, and no other that has its name."""
+        return self._identity_in_file() == self.content(*_IDENTITY)
+
+    def _identity_in_file(self) -> bytes:
+        try:
+            with self.pool.path.open("rb") as file:
+                return file.read(_IDENTITY[1])[_IDENTITY[0] :]
+        except OSError:
+            return b""
+
+    @cached_property
+    def private(self) -> range:
+        """Where libpmemobj notes what is under way: of use to nobody but itself."""
+        if self.content(0, len(_SIGNATURE)) != _SIGNATURE:
+            return range(0)
+        lanes, heap = (int.from_bytes(self.content(at, at + 8), "little") for at in _LANES_AND_HEAP)
+        return range(lanes, heap)
+
     def differences(self) -> Iterator[tuple[int, bytes]]:
         """Where the file is not what the log says, and what it holds there: in whole cache lines, runs together."""
         with self.pool.path.open("rb") as file:
@@ -55,7 +79,8 @@ class History:
                 file.seek(start)
                 now, then = file.read(end - start), self.content(start, end)
                 if now != then:
-                    yield from _different(start, now, then)
+                    different = _different(start, now, then)
+                    yield from ((at, data) for at, data in different if at not in self.private)
 
     def _base(self, start: int, end: int) -> bytes:
         with self.pool.base.open("rb") as file:

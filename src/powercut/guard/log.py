@@ -1,8 +1,8 @@
 """Reading a checkpoint log: what a guarded service made durable, in order.
 
-Before: a folder as `native/runtime/guard/log_format.h` describes it, left by a service that ended in whatever way. After:
-the records in the order of their sequence numbers, each with its data. Records that were cut short are not there; of a
-folder that is no log, or one of another version, nothing is read.
+Before: a folder as `native/runtime/guard/log_format.h` describes it, left by a service that ended in whatever way.
+After: the records in the order of their sequence numbers, each with its data. Records that were cut short are not
+there; of a folder that is no log, or one of another version, nothing is read.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from powercut.errors import UsageError
 
 MAGIC = b"PCGUARD\0"
 VERSION = 1
-SEGMENT_HEAD = np.dtype(
-    [("magic", "S8"), ("version", "<u4"), ("size", "<u4"), ("number", "<u8"), ("reserved", "V40")]
-)
+SEGMENT_HEAD = np.dtype([("magic", "S8"), ("version", "<u4"), ("size", "<u4"), ("number", "<u8"), ("reserved", "V40")])
 RECORD = np.dtype(
     [
         ("checksum", "<u4"),
@@ -82,6 +80,8 @@ class GuardLog:
 
     Attributes:
         records: as `RECORD`, in order.
+        pool_of: the number of each record's pool.
+        is_library: which updates are PMDK's own.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -98,12 +98,15 @@ class GuardLog:
             positions.append(found + RECORD.itemsize)
             owners.append(np.full(len(found), number))
         if not self._segments:
-            raise UsageError("no-guard-log", f"{folder} holds no checkpoint log.", "Was the service run by powercut guard?")
+            hint = "Was the service run by powercut guard?"
+            raise UsageError("no-guard-log", f"{folder} holds no checkpoint log.", hint)
         together = np.concatenate(records)
         order = np.argsort(together["sequence"], kind="stable")
         self.records = together[order]
         self._positions = np.concatenate(positions)[order]
-        self._owners = np.concatenate(owners)[order]
+        self._owners: list[int] = np.concatenate(owners)[order].tolist()
+        self.pool_of = self.records["flags_pool"] >> 4
+        self.is_library = (self.records["flags_pool"] & RecordFlag.LIBRARY) != 0
 
     def __len__(self) -> int:
         return len(self.records)
@@ -130,16 +133,6 @@ class GuardLog:
             size, base = int(self.records["offset"][index]), self.folder / f"pool-{number}.base"
             found[number] = Pool(number, path, size, base)
         return found
-
-    @property
-    def pool_of(self) -> npt.NDArray[np.uint8]:
-        """The number of each record's pool."""
-        return self.records["flags_pool"] >> 4
-
-    @property
-    def is_library(self) -> npt.NDArray[np.bool_]:
-        """Which updates are PMDK's own."""
-        return (self.records["flags_pool"] & RecordFlag.LIBRARY) != 0
 
     @property
     def next_numbers(self) -> tuple[int, int]:

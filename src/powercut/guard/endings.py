@@ -1,0 +1,96 @@
+"""How a guarded service ended, and whether that is how it ended before.
+
+A fault that comes back after a restart, in the same place, with the same code and much the same calls before it, is
+suspected to be hard: what is wrong lies in the pool, and no restart will put it right.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from powercut.errors import UsageError
+from powercut.guard.log import GuardLog, RecordKind
+
+ENDINGS = "endings.jsonl"
+_MUCH = 0.5  # of the calls that two faults have in common
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """One end of a service.
+
+    Attributes:
+        how: "exit", "signal", "hang" or "check".
+        code: the exit status or the signal's number.
+        calls: where it was, innermost first: module and offset, which stay the same from run to run.
+    """
+
+    how: str
+    code: int
+    calls: tuple[str, ...] = ()
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it ended by itself and well, or was told to end."""
+        told = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        return (self.how == "exit" and self.code == 0) or (self.how == "signal" and self.code in told)
+
+    def resembles(self, other: Ending) -> bool:
+        """Whether this is loosely the same fault: how, code and place agree, and half of the calls do."""
+        if (self.how, self.code, self.calls[:1]) != (other.how, other.code, other.calls[:1]):
+            return False
+        shared = len(set(self.calls) & set(other.calls))
+        return shared >= _MUCH * max(len(set(self.calls)), len(set(other.calls)))
+
+    def __str__(self) -> str:
+        if self.how == "signal":
+            name = signal.strsignal(self.code) or str(self.code)
+            return f"died of signal {self.code} ({name})" + (f" in {self.calls[0]}" if self.calls else "")
+        if self.how == "exit":
+            return f"ended with exit status {self.code}"
+        return "no longer answers" if self.how == "hang" else "does not pass its check any more"
+
+
+def read_fault(folder: Path) -> tuple[int, tuple[int, ...]]:
+    """The note of a deadly signal: its number and the addresses of the calls; (0, ()) if there is none."""
+    try:
+        lines = (folder / "fault").read_text(errors="replace").splitlines()
+        words = [line.split() for line in lines]
+        number = next((int(word[1]) for word in words if word[0] == "signal"), 0)
+        return number, tuple(int(word[1], 16) for word in words if word[0] == "frame")
+    except (OSError, ValueError, IndexError):
+        return 0, ()
+
+
+def place_calls(log: GuardLog, addresses: Sequence[int]) -> tuple[str, ...]:
+    """Addresses of the last run as modules and offsets."""
+    starts = log.of_kind(RecordKind.START)
+    since = int(starts[-1]) if len(starts) else 0
+    modules = [i for i in log.of_kind(RecordKind.MODULE).tolist() if i > since]
+    loaded = sorted((int(log.records["offset"][i]), log.data(i).decode("utf-8", "replace")) for i in modules)
+    placed = []
+    for address in addresses:
+        below = [(base, path) for base, path in loaded if base <= address]
+        base, path = below[-1] if below else (0, "?")
+        placed.append(f"{path}+{address - base:#x}")
+    return tuple(placed)
+
+
+def remember(folder: Path, ending: Ending) -> None:
+    """Add an ending to those of the log."""
+    with (folder / ENDINGS).open("a") as file:
+        file.write(json.dumps(asdict(ending)) + "\n")
+
+
+def remembered(folder: Path) -> list[Ending]:
+    """All endings of the log, oldest first."""
+    path = folder / ENDINGS
+    try:
+        found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return [Ending(str(one["how"]), int(one["code"]), tuple(map(str, one["calls"]))) for one in found]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError("broken-guard-log", f"{path} cannot be read: {error}.", "Nothing was changed.") from error
