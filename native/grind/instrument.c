@@ -13,6 +13,7 @@
 #include "emit.h"
 #include "ranges.h"
 #include "records.h"
+#include "taint/taint.h"
 #include "threads.h"
 #include "unknown.h"
 
@@ -24,6 +25,7 @@ struct pass {
     UInt length;
     struct pc_instruction instruction;
     Bool parted; /* it has several stores */
+    struct pc_taint_pass *taint;
 };
 
 /* Whether a range may be at the address. */
@@ -228,6 +230,7 @@ static void on_mark(struct pass *p, Int index) {
 
 static void on_statement(struct pass *p, Int index) {
     IRStmt *statement = p->in->stmts[index];
+    pc_taint_before(p->taint, statement, p->pc);
     switch (statement->tag) {
     case Ist_IMark:
         addStmtToIRSB(p->out, statement);
@@ -254,6 +257,7 @@ static void on_statement(struct pass *p, Int index) {
         addStmtToIRSB(p->out, statement);
         break;
     }
+    pc_taint_after(p->taint, statement, p->pc);
 }
 
 IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
@@ -261,6 +265,7 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
                     IRType host_word) {
     struct pass p = {.in = in, .out = deepCopyIRSBExceptStmts(in)};
     Int i = 0;
+    p.taint = pc_taint_begin(in, p.out, layout);
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
         addStmtToIRSB(p.out, in->stmts[i]); /* Valgrind's own */
     if (!pc_thread_known)
