@@ -91,6 +91,7 @@ static void on_fork_child(ThreadId tid) {
     pc_hello();
     pc_thread_forked(tid);
     pc_room_forked();
+    pc_taint_forked();
 }
 
 void pc_calls_init(void) {

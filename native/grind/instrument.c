@@ -121,15 +121,6 @@ static void on_guarded_store(struct pass *p, IRStmt *statement) {
     after_store(p, plain_kind(p), store->addr, size, store->guard);
 }
 
-static IRExpr *equal(struct pass *p, IRTemp old, IRExpr *expected) {
-    IRType type = typeOfIRTemp(p->in->tyenv, old);
-    IROp op = type == Ity_I8    ? Iop_CasCmpEQ8
-              : type == Ity_I16 ? Iop_CasCmpEQ16
-              : type == Ity_I32 ? Iop_CasCmpEQ32
-                                : Iop_CasCmpEQ64;
-    return binary(p->out, op, IRExpr_RdTmp(old), expected);
-}
-
 /* Compare and swap: a locked operation is a fence in any case, a store only if it took effect. */
 static void on_cas(struct pass *p, IRStmt *statement) {
     const IRCAS *cas = statement->Ist.CAS.details;
@@ -140,10 +131,8 @@ static void on_cas(struct pass *p, IRStmt *statement) {
         call(p->out, "pc_on_fence", pc_on_fence, mkIRExprVec_1(word(site)), not_zero(p, &pc_pending));
     }
     addStmtToIRSB(p->out, statement);
-    IRExpr *done = equal(p, cas->oldLo, cas->expdLo);
-    if (twice)
-        done = both(p->out, done, equal(p, cas->oldHi, cas->expdHi));
-    after_store(p, locked ? PC_MEMORY_STORE_LOCKED : plain_kind(p), cas->addr, size, done);
+    UInt kind = locked ? PC_MEMORY_STORE_LOCKED : plain_kind(p);
+    after_store(p, kind, cas->addr, size, swapped(p->out, cas));
 }
 
 static Bool writes_memory(const IRDirty *dirty) {
@@ -272,6 +261,7 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
         call_with_state(p.out, "pc_thread_found", pc_thread_found, 0, Ifx_Read);
     for (; i < in->stmts_used; i++)
         on_statement(&p, i);
+    pc_taint_end(p.taint);
     if (p.instruction.flush != 0 && (in->jumpkind == Ijk_InvalICache || in->jumpkind == Ijk_NoDecode))
         end_with_flush(&p);
     else if (in->jumpkind == Ijk_NoDecode && !p.instruction.undefined)

@@ -18,9 +18,10 @@
 /* A set of labels, interned: equal sets are equal numbers. 0: the empty one. */
 typedef UInt pc_labels;
 
-/* The set with one label. Any number will do, but not ~0. */
+/* The set with one label, any number. */
 pc_labels pc_labels_one(ULong number);
 pc_labels pc_labels_union(pc_labels a, pc_labels b);
+Bool pc_labels_has(pc_labels set, ULong number);
 /* Visits each label of a set, smallest first. */
 void pc_labels_each(pc_labels set, void (*visit)(ULong number, void *data), void *data);
 
@@ -44,11 +45,15 @@ struct pc_taint_pass *pc_taint_begin(const IRSB *in, IRSB *out, const VexGuestLa
  * that records it. A pass of NULL emits nothing. */
 void pc_taint_before(struct pc_taint_pass *pass, const IRStmt *statement, Addr pc);
 void pc_taint_after(struct pc_taint_pass *pass, const IRStmt *statement, Addr pc);
+/* At the end of the block. */
+void pc_taint_end(struct pc_taint_pass *pass);
 
 /* What happens outside of translated code. */
 void pc_taint_before_call(ThreadId tid, UInt number, const UWord *args);
 void pc_taint_after_call(ThreadId tid, UInt number, const UWord *args, SysRes result);
 void pc_taint_kernel_wrote(Addr address, SizeT length);
 void pc_taint_thread_started(ThreadId tid);
+/* In a forked child. */
+void pc_taint_forked(void);
 
 #endif
