@@ -8,6 +8,7 @@
 #include "ranges.h"
 #include "records.h"
 #include "room.h"
+#include "taint/taint.h"
 #include "threads.h"
 
 #define MAP_FIXED_NOREPLACE_BIT 0x100000u
@@ -49,6 +50,7 @@ static void before_call(ThreadId tid, UInt number, UWord *args, UInt count) {
     pc_thread_runs(tid);
     if (number == __NR_mmap)
         before_mmap(args);
+    pc_taint_before_call(tid, number, args);
     pc_thread_tell(VG_(get_IP)(tid));
     pc_in_call(1);
 }
@@ -56,6 +58,7 @@ static void before_call(ThreadId tid, UInt number, UWord *args, UInt count) {
 static void after_call(ThreadId tid, UInt number, UWord *args, UInt count, SysRes result) {
     pc_thread_runs(tid);
     pc_in_call(0);
+    pc_taint_after_call(tid, number, args, result);
     if (sr_isError(result))
         return;
     switch (number) {
@@ -77,6 +80,7 @@ static void after_call(ThreadId tid, UInt number, UWord *args, UInt count, SysRe
 }
 
 static void on_kernel_write(CorePart part, ThreadId tid, Addr address, SizeT length) {
+    pc_taint_kernel_wrote(address, length);
     if (pc_range_count == 0 || tid == VG_INVALID_THREADID)
         return;
     pc_thread_runs(tid);
@@ -87,6 +91,7 @@ static void on_fork_child(ThreadId tid) {
     pc_hello();
     pc_thread_forked(tid);
     pc_room_forked();
+    pc_taint_forked();
 }
 
 void pc_calls_init(void) {

@@ -37,6 +37,21 @@ static inline IRExpr *both(IRSB *block, IRExpr *a, IRExpr *b) {
     return a == NULL ? b : b == NULL ? a : binary(block, Iop_And1, a, b);
 }
 
+static inline IRExpr *found_equal(IRSB *block, IRTemp old, IRExpr *expected) {
+    IRType type = typeOfIRTemp(block->tyenv, old);
+    IROp op = type == Ity_I8    ? Iop_CasCmpEQ8
+              : type == Ity_I16 ? Iop_CasCmpEQ16
+              : type == Ity_I32 ? Iop_CasCmpEQ32
+                                : Iop_CasCmpEQ64;
+    return binary(block, op, IRExpr_RdTmp(old), expected);
+}
+
+/* Whether the compare and swap before it took effect. */
+static inline IRExpr *swapped(IRSB *block, const IRCAS *cas) {
+    IRExpr *low = found_equal(block, cas->oldLo, cas->expdLo);
+    return cas->dataHi == NULL ? low : both(block, low, found_equal(block, cas->oldHi, cas->expdHi));
+}
+
 /* A call of a helper without a result, made if the guard holds (NULL: always). */
 static inline IRDirty *call(IRSB *block, const HChar *name, void *helper, IRExpr **arguments, IRExpr *guard) {
     IRDirty *dirty = unsafeIRDirty_0_N(0, name, VG_(fnptr_to_fnentry)(helper), arguments);

@@ -13,6 +13,7 @@
 #include "emit.h"
 #include "ranges.h"
 #include "records.h"
+#include "taint/taint.h"
 #include "threads.h"
 #include "unknown.h"
 
@@ -24,6 +25,7 @@ struct pass {
     UInt length;
     struct pc_instruction instruction;
     Bool parted; /* it has several stores */
+    struct pc_taint_pass *taint;
 };
 
 /* Whether a range may be at the address. */
@@ -119,15 +121,6 @@ static void on_guarded_store(struct pass *p, IRStmt *statement) {
     after_store(p, plain_kind(p), store->addr, size, store->guard);
 }
 
-static IRExpr *equal(struct pass *p, IRTemp old, IRExpr *expected) {
-    IRType type = typeOfIRTemp(p->in->tyenv, old);
-    IROp op = type == Ity_I8    ? Iop_CasCmpEQ8
-              : type == Ity_I16 ? Iop_CasCmpEQ16
-              : type == Ity_I32 ? Iop_CasCmpEQ32
-                                : Iop_CasCmpEQ64;
-    return binary(p->out, op, IRExpr_RdTmp(old), expected);
-}
-
 /* Compare and swap: a locked operation is a fence in any case, a store only if it took effect. */
 static void on_cas(struct pass *p, IRStmt *statement) {
     const IRCAS *cas = statement->Ist.CAS.details;
@@ -138,10 +131,8 @@ static void on_cas(struct pass *p, IRStmt *statement) {
         call(p->out, "pc_on_fence", pc_on_fence, mkIRExprVec_1(word(site)), not_zero(p, &pc_pending));
     }
     addStmtToIRSB(p->out, statement);
-    IRExpr *done = equal(p, cas->oldLo, cas->expdLo);
-    if (twice)
-        done = both(p->out, done, equal(p, cas->oldHi, cas->expdHi));
-    after_store(p, locked ? PC_MEMORY_STORE_LOCKED : plain_kind(p), cas->addr, size, done);
+    UInt kind = locked ? PC_MEMORY_STORE_LOCKED : plain_kind(p);
+    after_store(p, kind, cas->addr, size, swapped(p->out, cas));
 }
 
 static Bool writes_memory(const IRDirty *dirty) {
@@ -228,6 +219,7 @@ static void on_mark(struct pass *p, Int index) {
 
 static void on_statement(struct pass *p, Int index) {
     IRStmt *statement = p->in->stmts[index];
+    pc_taint_before(p->taint, statement, p->pc);
     switch (statement->tag) {
     case Ist_IMark:
         addStmtToIRSB(p->out, statement);
@@ -254,6 +246,7 @@ static void on_statement(struct pass *p, Int index) {
         addStmtToIRSB(p->out, statement);
         break;
     }
+    pc_taint_after(p->taint, statement, p->pc);
 }
 
 IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
@@ -261,12 +254,14 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
                     IRType host_word) {
     struct pass p = {.in = in, .out = deepCopyIRSBExceptStmts(in)};
     Int i = 0;
+    p.taint = pc_taint_begin(in, p.out, layout);
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
         addStmtToIRSB(p.out, in->stmts[i]); /* Valgrind's own */
     if (!pc_thread_known)
         call_with_state(p.out, "pc_thread_found", pc_thread_found, 0, Ifx_Read);
     for (; i < in->stmts_used; i++)
         on_statement(&p, i);
+    pc_taint_end(p.taint);
     if (p.instruction.flush != 0 && (in->jumpkind == Ijk_InvalICache || in->jumpkind == Ijk_NoDecode))
         end_with_flush(&p);
     else if (in->jumpkind == Ijk_NoDecode && !p.instruction.undefined)

@@ -11,15 +11,17 @@
 #include "instrument.h"
 #include "program.h"
 #include "stacks.h"
+#include "taint/origins.h"
 #include "threads.h"
 
 static Bool on_option(const HChar *argument) {
     return pc_core_option(argument) || pc_program_option(argument) || pc_ask_option(argument) ||
-           pc_stacks_option(argument);
+           pc_stacks_option(argument) || pc_origins_option(argument);
 }
 
 static void usage(void) {
     VG_(printf)("    --channel=N --messages=N   given by powercut-ptrace\n"
+                "    --labels=N                 where data comes from (taint/board.h)\n"
                 "    --stacks=no|yes            record call stacks [yes]\n");
 }
 
@@ -31,6 +33,7 @@ static void after_options(void) {
     pc_program_rename(); /* finds the arguments by the environment: before that changes */
     pc_core_clean_environment();
     pc_hello();
+    pc_origins_open();
 }
 
 static void at_end(Int status) {

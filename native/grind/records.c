@@ -134,6 +134,10 @@ void pc_on_fence(pc_site site) {
     pc_pending = 0;
 }
 
+void pc_on_effect(ULong number, UInt effects) {
+    put_one(-1, (struct pc_memory){.value = number, .kind = PC_MEMORY_EFFECT, .size = (UChar)effects});
+}
+
 void pc_on_unmap(const struct pc_range *part) {
     if (!part->writable)
         return;

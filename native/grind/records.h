@@ -36,4 +36,7 @@ void pc_on_unmap(const struct pc_range *part);
  * traced file is file 0, whose inode is 0. */
 void pc_on_assertion(Addr pc, UInt operation, Addr address, SizeT size);
 
+/* What the last store, or the process's next call, depends on: a number and PC_EFFECT_*. */
+void pc_on_effect(ULong number, UInt effects);
+
 #endif

@@ -5,6 +5,7 @@
 #include "threads.h"
 
 #include "ask.h"
+#include "taint/taint.h"
 
 ThreadId pc_running = VG_INVALID_THREADID;
 UInt pc_pending;
@@ -88,6 +89,7 @@ static void on_first_instruction(ThreadId tid) {
     if (own != NULL)
         *own = (struct pc_channel_thread){.tid = kernel_id()};
     set_running(tid);
+    pc_taint_thread_started(tid);
 }
 
 /* Also after calls that have no end of their own, as the return from a signal handler. */

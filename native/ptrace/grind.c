@@ -33,6 +33,7 @@ struct process {
 struct pc_grind {
     struct pc_recorder *recorder;
     const char *tool;
+    struct pc_grind_board boards[PC_GRIND_BOARDS];
     struct stat identity; /* of the tool */
     int channel;
     struct pc_grind_log log;
@@ -65,7 +66,9 @@ static bool runs_tool(const struct pc_grind *grind, pid_t tgid) {
            status.st_dev == grind->identity.st_dev;
 }
 
-struct pc_grind *pc_grind_open(struct pc_recorder *recorder, const char *tool, char *error, size_t size) {
+struct pc_grind *pc_grind_open(struct pc_recorder *recorder, const char *tool,
+                               const struct pc_grind_board boards[PC_GRIND_BOARDS], char *error,
+                               size_t size) {
     struct pc_grind *grind = calloc(1, sizeof(*grind));
     if (grind == NULL) {
         snprintf(error, size, "out of memory");
@@ -74,6 +77,7 @@ struct pc_grind *pc_grind_open(struct pc_recorder *recorder, const char *tool, c
     grind->recorder = recorder;
     grind->log.file = -1;
     grind->tool = tool;
+    memcpy(grind->boards, boards, sizeof(grind->boards));
     grind->channel = memfd_create("powercut-channel", MFD_CLOEXEC);
     bool opened = grind->channel >= 0 && pc_grind_log_open(&grind->log);
     if (opened && stat(tool, &grind->identity) == 0 && access(tool, X_OK) == 0)
@@ -94,14 +98,17 @@ void pc_grind_free(struct pc_grind *grind) {
 }
 
 char **pc_grind_command(struct pc_grind *grind, char **argv) {
-    struct pc_grind_options options = {grind->tool, grind->channel, grind->log.file,
-                                       grind->recorder->stacks != NULL};
+    struct pc_grind_options options = {
+        grind->tool, grind->channel, grind->log.file, grind->recorder->stacks != NULL, {{NULL, 0}}};
+    memcpy(options.boards, grind->boards, sizeof(options.boards));
     return pc_grind_make_command(&options, argv);
 }
 
-void pc_grind_inherit(const struct pc_grind *grind, int descriptors[2]) {
+void pc_grind_inherit(const struct pc_grind *grind, int descriptors[PC_KEPT]) {
     descriptors[0] = grind->channel;
     descriptors[1] = grind->log.file;
+    for (int i = 0; i < PC_GRIND_BOARDS && grind->boards[i].name != NULL; i++)
+        descriptors[2 + i] = grind->boards[i].descriptor;
 }
 
 /* The thread that the records before [at] end with; the first record of a run says it, unless the run before

@@ -11,13 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "grind_command.h"
 #include "recorder.h"
+#include "start.h"
 #include "thread.h"
 
 struct pc_grind;
 
-/* `tool` is the path of the Valgrind tool. NULL on failure, with the reason in `error`. */
-struct pc_grind *pc_grind_open(struct pc_recorder *recorder, const char *tool, char *error, size_t size);
+/* `tool` is the path of the Valgrind tool, `boards` what modes of it get. NULL on failure, with the reason in
+ * `error`. */
+struct pc_grind *pc_grind_open(struct pc_recorder *recorder, const char *tool,
+                               const struct pc_grind_board boards[PC_GRIND_BOARDS], char *error, size_t size);
 void pc_grind_free(struct pc_grind *grind);
 
 /* The command that runs a program in the tool; NULL if there is no memory. Free the array, not the strings.
@@ -25,7 +29,7 @@ void pc_grind_free(struct pc_grind *grind);
 char **pc_grind_command(struct pc_grind *grind, char **argv);
 
 /* The descriptors that the command inherits. */
-void pc_grind_inherit(const struct pc_grind *grind, int descriptors[2]);
+void pc_grind_inherit(const struct pc_grind *grind, int descriptors[PC_KEPT]);
 
 enum pc_grind_entry {
     PC_GRIND_CALL,     /* a call of the program itself */

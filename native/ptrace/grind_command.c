@@ -18,11 +18,14 @@ static const char *const fixed[] = {
     "--command-line-only=yes", "--tool=powercut-grind", "-q", "--vgdb=no", "--sigill-diagnostics=no",
     "--trace-children=yes",    "--fair-sched=try"};
 
-enum { FIXED = sizeof(fixed) / sizeof(fixed[0]), OWN = 5 /* the tool, three options, "--" */ };
+enum {
+    FIXED = sizeof(fixed) / sizeof(fixed[0]),
+    OWN = 5 + PC_GRIND_BOARDS /* the tool, three options, boards, "--" */
+};
 
 static char *option(const char *name, int value) {
     char *text;
-    return asprintf(&text, "%s%d", name, value) < 0 ? NULL : text;
+    return asprintf(&text, "--%s=%d", name, value) < 0 ? NULL : text;
 }
 
 char **pc_grind_make_command(const struct pc_grind_options *options, char **argv) {
@@ -30,8 +33,8 @@ char **pc_grind_make_command(const struct pc_grind_options *options, char **argv
     while (argv[count] != NULL)
         count++;
     char **command = calloc(OWN + FIXED + count + 1, sizeof(*command));
-    char *channel = option("--channel=", options->channel);
-    char *messages = option("--messages=", options->messages);
+    char *channel = option("channel", options->channel);
+    char *messages = option("messages", options->messages);
     if (command == NULL || channel == NULL || messages == NULL)
         return NULL; /* the program is not going to be run: nothing need be freed */
     command[at++] = (char *)options->tool;
@@ -40,6 +43,9 @@ char **pc_grind_make_command(const struct pc_grind_options *options, char **argv
     command[at++] = channel;
     command[at++] = messages;
     command[at++] = options->stacks ? "--stacks=yes" : "--stacks=no";
+    for (size_t i = 0; i < PC_GRIND_BOARDS && options->boards[i].name != NULL; i++)
+        if ((command[at++] = option(options->boards[i].name, options->boards[i].descriptor)) == NULL)
+            return NULL;
     command[at++] = "--";
     memcpy(command + at, argv, count * sizeof(*argv));
     return command;

@@ -7,10 +7,19 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+enum { PC_GRIND_BOARDS = 2 };
+
+/* A file in memory by which powercut and a mode of the tool talk: --NAME=N, as the tool gets it. */
+struct pc_grind_board {
+    const char *name; /* NULL: none */
+    int descriptor;
+};
+
 struct pc_grind_options {
     const char *tool;      /* its path */
     int channel, messages; /* descriptors that it inherits */
     bool stacks;
+    struct pc_grind_board boards[PC_GRIND_BOARDS];
 };
 
 /* The command that runs a program in the tool; NULL if there is no memory. To be kept until it is run. */

@@ -6,6 +6,7 @@
  * 130 interrupted. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ enum { EXIT_MAPPED = 124, EXIT_TRACER = 125, EXIT_INTERRUPTED = 130 };
 struct options {
     const char *output, *dir, *view;
     const char *memory_tool; /* NULL: stores are not traced */
-    pid_t attach;            /* 0: start a program */
+    struct pc_grind_board boards[PC_GRIND_BOARDS];
+    pid_t attach; /* 0: start a program */
     bool no_stacks;
     bool no_shortcuts;
     bool stop_at_mapping;
@@ -56,21 +58,29 @@ static pid_t parse_pid(const char *text) {
     return (pid_t)value;
 }
 
+/* NAME=N, where N is a descriptor that we inherited. */
+static void add_board(struct options *options, const char *text) {
+    struct pc_grind_board *free = options->boards, *end = free + PC_GRIND_BOARDS;
+    const char *equals = strchr(text, '=');
+    while (free < end && free->name != NULL)
+        free++;
+    if (equals == NULL || free == end)
+        die(EXIT_TRACER, "--board wants NAME=DESCRIPTOR, %d times at most, not '%s'", PC_GRIND_BOARDS, text);
+    free->name = strndup(text, (size_t)(equals - text));
+    free->descriptor = atoi(equals + 1);
+    if (free->name == NULL || fcntl(free->descriptor, F_GETFD) < 0)
+        die(EXIT_TRACER, "--board %s: no open file has that number", text);
+}
+
 static struct options parse_options(int argc, char **argv) {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"dir", required_argument, NULL, 'd'},
-        {"view", required_argument, NULL, 'v'},
-        {"cwd", required_argument, NULL, 'c'},
-        {"stdout", required_argument, NULL, '1'},
-        {"stderr", required_argument, NULL, '2'},
-        {"no-stacks", no_argument, NULL, 'n'},
-        {"attach", required_argument, NULL, 'a'},
-        {"no-shortcuts", no_argument, NULL, 's'},
-        {"memory-tool", required_argument, NULL, 'm'},
-        {"stop-at-mapping", no_argument, NULL, 'p'},
-        {"looks", no_argument, NULL, 'l'},
-        {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},    {"dir", required_argument, NULL, 'd'},
+        {"view", required_argument, NULL, 'v'},      {"cwd", required_argument, NULL, 'c'},
+        {"stdout", required_argument, NULL, '1'},    {"stderr", required_argument, NULL, '2'},
+        {"no-stacks", no_argument, NULL, 'n'},       {"attach", required_argument, NULL, 'a'},
+        {"no-shortcuts", no_argument, NULL, 's'},    {"memory-tool", required_argument, NULL, 'm'},
+        {"stop-at-mapping", no_argument, NULL, 'p'}, {"board", required_argument, NULL, 'b'},
+        {"looks", no_argument, NULL, 'l'},           {NULL, 0, NULL, 0},
     };
     struct options options = {0};
     int letter;
@@ -106,6 +116,9 @@ static struct options parse_options(int argc, char **argv) {
             break;
         case 'p':
             options.stop_at_mapping = true;
+            break;
+        case 'b':
+            add_board(&options, optarg);
             break;
         case 'l':
             options.looks = true;
@@ -195,7 +208,8 @@ static void prepare(struct pc_recorder *recorder, struct options *options) {
         die(EXIT_TRACER, "%s", error);
     look_at_folder(recorder, options->dir);
     if (options->memory_tool != NULL) {
-        recorder->grind = pc_grind_open(recorder, options->memory_tool, error, sizeof(error));
+        recorder->grind =
+            pc_grind_open(recorder, options->memory_tool, options->boards, error, sizeof(error));
         if (recorder->grind == NULL)
             die(EXIT_TRACER, "%s", error);
         options->start.command = pc_grind_command(recorder->grind, options->start.argv);

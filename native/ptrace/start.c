@@ -81,7 +81,7 @@ static void __attribute__((noreturn)) child(const struct pc_start *start, int go
     char path[PATH_MAX];
     if (start->command != NULL && !pc_start_find(start->argv[0], path, sizeof(path)))
         child_failed(failure, "exec", errno);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < PC_KEPT; i++)
         if (start->kept[i] > 0)
             (void)fcntl(start->kept[i], F_SETFD, 0);
     if (start->command != NULL)

@@ -9,10 +9,12 @@
 
 /* Zeroed, then filled in by the options. Functions that can fail return 0 or -1 with the reason in `error`.
  */
+enum { PC_KEPT = 4 };
+
 struct pc_start {
     char **argv;
     char **command;       /* what runs the program; NULL: it runs by itself */
-    int kept[2];          /* descriptors for that, open after exec; 0: none */
+    int kept[PC_KEPT];    /* descriptors for that, open after exec; 0: none */
     const char *cwd;      /* where the program starts */
     const char *out_path; /* NULL: inherited */
     const char *err_path;

@@ -1,0 +1,1 @@
+"""Healing: what a persistent fault depends on, and what to take back."""
