@@ -38,6 +38,7 @@ COMMANDS = (
     "c++",
     "config",
     "guard",
+    "heal",
     "points",
     "graph",
     "show",

@@ -66,11 +66,12 @@ def read_fault(folder: Path) -> tuple[int, tuple[int, ...]]:
         return 0, ()
 
 
-def place_calls(log: GuardLog, addresses: Sequence[int]) -> tuple[str, ...]:
-    """Addresses of the last run as modules and offsets."""
-    starts = log.of_kind(RecordKind.START)
-    since = int(starts[-1]) if len(starts) else 0
-    modules = [i for i in log.of_kind(RecordKind.MODULE).tolist() if i > since]
+def place_calls(log: GuardLog, addresses: Sequence[int], before: int | None = None) -> tuple[str, ...]:
+    """Addresses of the last run, or of that in which a record (an index) was written, as modules and offsets."""
+    starts = log.of_kind(RecordKind.START).tolist()
+    since = max((start for start in starts if before is None or start <= before), default=0)
+    until = min((start for start in starts if start > since), default=len(log))
+    modules = [i for i in log.of_kind(RecordKind.MODULE).tolist() if since < i < until]
     loaded = sorted((int(log.records["offset"][i]), log.data(i).decode("utf-8", "replace")) for i in modules)
     placed = []
     for address in addresses:

@@ -1,15 +1,15 @@
 """What a pool held at any moment of its log, and where it is not what the log says.
 
-Before: a log and one of its pools. After: the bytes of any range as they were right before or after any record; the
-records that made them; the ranges in which the file of today differs.
+Before: a log and one of its pools. After: the bytes of any range, as they are or as they would be without some of the
+records; the records that made them; the ranges in which the file of today differs.
 
-The content at a moment is the base with all changes up to it written over, in order: old versions are found by overlap,
-not by address, since one update may cover parts of many.
+The content is the base with all changes written over, in order: old versions are found by overlap, not by address,
+since one update may cover parts of many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -40,12 +40,12 @@ class History:
         touching: npt.NDArray[np.int64] = self.changes[(self._starts < end) & (self._ends > start)]
         return touching
 
-    def content(self, start: int, end: int, before: int | None = None) -> bytes:
-        """A range as it was right before a record (an index), or after all of them."""
+    def content(self, start: int, end: int, without: Container[int] = ()) -> bytes:
+        """A range as it would be if some records (indices) had never been."""
         content = bytearray(self._base(start, end))
         for index in self.overlapping(start, end).tolist():
-            if before is not None and index >= before:
-                break
+            if index in without:
+                continue
             offset, data = int(self.log.records["offset"][index]), self.log.data(index)
             low, high = max(offset, start), min(offset + len(data), end)
             content[low - start : high - start] = data[low - offset : high - offset]

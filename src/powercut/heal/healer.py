@@ -1,0 +1,137 @@
+"""Trying a plan on copies, until the service is well again with as little taken back as can be found.
+
+Before: a plan, and a restart that fails. After: the records to take back, or the knowledge that none of the ways
+helped. The pool itself is not touched.
+
+Purge takes back the plan's steps, more and more of them: 1, 2, 4, 8, ...; once that helps, what was not needed is given
+back. If it never helps, the same is done with older versions of the same bytes. Rollback takes back everything since
+an update, from the newest cause to the oldest: it discards more, and leaves a state that the pool really had.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from powercut.guard.history import History
+from powercut.heal.plan import Plan, Step
+from powercut.heal.reversion import apply, patches
+from powercut.heal.workshop import Attempt, Workshop
+
+VERSIONS = 3  # how far back the versions of a byte are tried
+Records = frozenset[int]
+
+
+@dataclass(slots=True)
+class Healing:
+    """A way that helps.
+
+    Attributes:
+        mode: "purge" or "rollback".
+        attempts: how often the restart was tried on the way.
+    """
+
+    mode: str
+    records: Records
+    attempts: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class Healer:
+    """Tries what a plan suggests.
+
+    Attributes:
+        name: the pool's path inside the folder.
+    """
+
+    workshop: Workshop
+    history: History
+    name: Path
+    say: Callable[[str], None]
+    modes: tuple[str, ...] = ("purge", "rollback")
+    _tried: dict[Records, Attempt] = field(default_factory=dict)
+
+    def heal(self, plan: Plan) -> Healing | None:
+        """Find a way; None if there is none."""
+        began = time.monotonic()
+        ways = {"purge": self._purge, "rollback": self._rollback}
+        for mode in self.modes:
+            records = ways[mode](plan)
+            if records is not None:
+                return Healing(mode, records, len(self._tried), time.monotonic() - began)
+        return None
+
+    def attempt(self, records: Records) -> Attempt:
+        """How the restart goes when some records never were."""
+        if records not in self._tried:
+            self._tried[records] = attempt = self.workshop.attempt(lambda copy: self.take_back(copy, records))
+            self.say(f"attempt {len(self._tried)}: without {len(records)} updates the service {attempt}")
+        return self._tried[records]
+
+    def take_back(self, folder: Path, records: Records) -> None:
+        """Do it in a copy."""
+        file = folder / self.name
+        apply(file, patches(self.history, file, records))
+
+    def _purge(self, plan: Plan) -> Records | None:
+        steps = list(plan.steps)
+        for _ in range(VERSIONS):
+            enough = self._fewest(steps)
+            if enough:
+                return self._without_needless(steps[:enough])
+            steps = [self._with_older(step) for step in steps]
+        return None
+
+    def _fewest(self, steps: list[Step]) -> int:
+        """How many of the first steps are enough; 0: all are not."""
+        failing, size = 0, 1
+        while steps and not self.attempt(_together(steps[:size])).healed:
+            if size >= len(steps):
+                return 0
+            failing, size = min(size, len(steps)), 2 * size
+        size = min(size, len(steps))
+        while size - failing > 1:
+            middle = (size + failing) // 2
+            if self.attempt(_together(steps[:middle])).healed:
+                size = middle
+            else:
+                failing = middle
+        return size
+
+    def _without_needless(self, steps: list[Step]) -> Records:
+        """The steps without those that are not needed: the last one alone, most often."""
+        if self.attempt(_together(steps[-1:])).healed:
+            return _together(steps[-1:])
+        for step in steps[:-1]:
+            fewer = [other for other in steps if other is not step]
+            if self.attempt(_together(fewer)).healed:
+                steps = fewer
+        return _together(steps)
+
+    def _with_older(self, step: Step) -> Step:
+        """A step with the version before: what last wrote the bytes that it writes."""
+        table, older = self.history.log.records, set()
+        for record in step.records:
+            start = int(table["offset"][record])
+            touching = self.history.overlapping(start, start + int(table["size"][record])).tolist()
+            before = [index for index in touching if index < record and index not in step.records]
+            older |= set(before[-1:])
+        return Step(step.cause, step.records | older, step.why)
+
+    def _rollback(self, plan: Plan) -> Records | None:
+        for since in self._moments(plan):
+            records = frozenset(self.history.changes[self.history.changes >= since].tolist())
+            if self.attempt(records).healed:
+                return records
+        return None
+
+    def _moments(self, plan: Plan) -> Iterator[int]:
+        """Where to go back to: before each cause and what goes with it, the newest first."""
+        yield from sorted({min(step.records) for step in plan.steps}, reverse=True)
+
+
+def _together(steps: list[Step]) -> Records:
+    return frozenset().union(*(step.records for step in steps))

@@ -1,0 +1,128 @@
+"""The plan: which updates to take back, in which order.
+
+Before: the log of a pool, and what a run of the failing restart under taint told. After: steps, the most suspicious
+first. An update is suspected if a byte that it wrote reached the faulting instruction, or a branch on the way there;
+the nearer to the fault, the earlier it is tried. A transaction is taken back as a whole, and with an object's
+allocation all that was written into it since. An empty plan means that nothing in the pool led to the fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from powercut.guard.history import History
+from powercut.guard.log import RecordKind
+from powercut.heal.taint import LabelRange
+from powercut.heal.workshop import Origins
+
+
+@dataclass(slots=True)
+class Step:
+    """One step: records that are taken back together.
+
+    Attributes:
+        cause: the record that reached the fault.
+        records: it, and what must go with it.
+        why: in words.
+    """
+
+    cause: int
+    records: frozenset[int]
+    why: str
+
+
+@dataclass(slots=True)
+class Plan:
+    """All steps, in order.
+
+    Attributes:
+        updates: how many updates the log knows, to compare.
+        incomplete: the run under taint lost track of something.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    updates: int = 0
+    incomplete: bool = False
+
+
+def labels(history: History, file: Path) -> list[LabelRange]:
+    """For each byte of a pool the record that last wrote it: its index and one, since 0 means none."""
+    table, inode = history.log.records, file.stat().st_ino
+    columns = (history.changes, table["offset"][history.changes], table["size"][history.changes])
+    return [
+        LabelRange(inode, offset, size, index + 1)
+        for index, offset, size in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def make_plan(history: History, origins: Origins) -> Plan:
+    """The steps that a run under taint suggests."""
+    plan = Plan(updates=len(history.changes), incomplete=origins.incomplete)
+    groups = _Groups(history)
+    covered: set[int] = set()
+    for record, why in _suspects(origins):
+        if record not in covered and not history.log.is_library[record]:
+            together = groups.with_record(record)
+            covered |= together
+            plan.steps.append(Step(record, together, why))
+    return plan
+
+
+def _suspects(origins: Origins) -> Iterator[tuple[int, str]]:
+    """Records by how near they came to the fault; of one distance the newest first."""
+    for fault in origins.faults:
+        for use in fault.operands:
+            how = use.kind.name.lower()
+            yield from _newest(use.labels, f"reached the instruction that failed, as the address of a {how}")
+    threads = [fault.thread for fault in origins.faults] or origins.threads
+    for thread in threads:
+        for use in thread.uses:
+            yield from _newest(use.labels, "was used as an address shortly before")
+        for distance, branch in enumerate(thread.branches):
+            yield from _newest(branch.labels, f"decided branch {distance + 1} before the fault")
+
+
+def _newest(numbers: Iterable[int], why: str) -> Iterator[tuple[int, str]]:
+    return ((number - 1, why) for number in sorted(numbers, reverse=True))
+
+
+class _Groups:
+    """What must go together with a record."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        table = history.log.records
+        self._transactions = table["transaction"]
+        allocated = history.log.of_kind(RecordKind.ALLOCATE)
+        self._allocated = allocated[history.log.pool_of[allocated] == history.pool.number]
+
+    def with_record(self, record: int) -> frozenset[int]:
+        """The record's transaction, and what was written later into objects that it made."""
+        found = {record}
+        number = int(self._transactions[record])
+        if number:
+            own = (self._transactions[self._history.changes] == number) & ~self._is_library
+            found |= set(self._history.changes[own].tolist())
+            for made in self._allocated[self._transactions[self._allocated] == number].tolist():
+                found |= self._later_in(made)
+        return frozenset(found)
+
+    @property
+    def _is_library(self) -> np.ndarray:
+        flags: np.ndarray = self._history.log.is_library[self._history.changes]
+        return flags
+
+    def _later_in(self, made: int) -> set[int]:
+        table, log = self._history.log.records, self._history.log
+        start = int(table["offset"][made])
+        touching = self._history.overlapping(start, start + int(table["size"][made])).tolist()
+        return {index for index in touching if index > made and not log.is_library[index]}
+
+
+def discarded(history: History, records: Sequence[int] | frozenset[int]) -> tuple[int, int]:
+    """Updates and bytes that are lost when records are taken back."""
+    return len(records), int(history.log.records["size"][sorted(records)].sum())

@@ -1,0 +1,107 @@
+"""Healing one pool, from its log to a way that helps. The command line stands on this.
+
+Before: a log, and a command that restarts the service and judges it. After: a plan, and if it was asked for, a healing
+that was tried on copies; the pool is changed only by `Session.change`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from powercut.errors import UsageError
+from powercut.guard.endings import place_calls
+from powercut.guard.history import History
+from powercut.guard.log import GuardLog, RecordKind
+from powercut.guard.writing import add_found
+from powercut.heal.changes import change
+from powercut.heal.healer import Healer, Healing
+from powercut.heal.plan import Plan, labels, make_plan
+from powercut.heal.reversion import patches
+from powercut.heal.workshop import Attempt, Workshop
+from powercut.trace.symbols import Frame, Symbolizer
+
+Say = Callable[[str], None]
+MODES = ("purge", "rollback")
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The command that restarts the service and judges it: it exits with 0 if all is well."""
+
+    command: Sequence[str]
+    cwd: Path
+    timeout: float
+
+
+class Session:
+    """Healing one pool.
+
+    Attributes:
+        history: of the pool, with what was found in it last.
+    """
+
+    def __init__(self, log: Path, pool: Path | None, restart: Restart, say: Say, modes: Sequence[str] = MODES) -> None:
+        self._folder = log.absolute()
+        self._pool = pool.absolute() if pool is not None else None
+        found = GuardLog(self._folder)
+        self.history = self._history(found)
+        if add_found(found, self.history.pool, self.history.differences()):
+            self.history = self._history(GuardLog(self._folder))
+        path = self.history.pool.path
+        self._workshop = Workshop(path.parent, restart.command, restart.cwd, restart.timeout, skip=(self._folder,))
+        self._healer = Healer(self._workshop, self.history, Path(path.name), say, tuple(modes))
+        self._say = say
+        self._symbols = Symbolizer()
+
+    def plan(self) -> tuple[Plan, Attempt]:
+        """Run the failing restart under taint, and see what of the pool led to the fault."""
+        first = self._healer.attempt(frozenset())
+        if first.healed:
+            raise UsageError("nothing-to-heal", "the service restarts and is well.", "There is nothing to take back.")
+        file = self._healer.name
+        origins = self._workshop.explain(lambda copy: None, lambda copy: labels(self.history, copy / file))
+        if not origins.attempt.resembles(first) and first.how != "hung":
+            self._say(f"under taint it {origins.attempt}: the plan may be wrong")
+        return make_plan(self.history, origins), first
+
+    def heal(self, plan: Plan) -> Healing | None:
+        """Try the plan on copies."""
+        return self._healer.heal(plan)
+
+    def change(self, healing: Healing) -> Path:
+        """Do to the pool what helped its copies; where the way back is kept."""
+        pool = self.history.pool.path
+        return change(self._folder, pool, patches(self.history, pool, healing.records))
+
+    def place(self, record: int) -> Frame | None:
+        """The line that made a record, None if that is not known."""
+        log = self.history.log
+        site = int(log.records["site"][record])
+        if not site:
+            return None
+        path, _, offset = place_calls(log, [site], before=record)[0].rpartition("+")
+        frames = self._symbols.resolve([(path, int(offset, 16) - 1)])
+        return next(iter(frames.values()))[0]
+
+    def age(self, record: int) -> float:
+        """Seconds of the service's life between a record and the end of that run."""
+        log = self.history.log
+        after = log.of_kind(RecordKind.START)
+        until = min((start for start in after.tolist() if start > record), default=len(log))
+        return (int(log.records["time"][record:until].max()) - int(log.records["time"][record])) / 1000
+
+    def _history(self, log: GuardLog) -> History:
+        """The history of the pool that is meant."""
+        pools = [pool for pool in log.pools.values() if self._pool is None or pool.path == self._pool]
+        histories = [history for pool in pools if (history := History(log, pool)).is_of_this_pool()]
+        if not histories:
+            known = ", ".join(str(pool.path) for pool in log.pools.values()) or "none"
+            meant = self._pool or "any pool that is there"
+            message = f"the log {self._folder} does not tell of {meant}: it knows {known}."
+            raise UsageError("guard-other-pool", message, "Nothing was changed.")
+        if len(histories) > 1:
+            names = ", ".join(str(history.pool.path) for history in histories)
+            raise UsageError("many-pools", f"the log tells of {names}.", "Choose one with --pool.")
+        return histories[0]

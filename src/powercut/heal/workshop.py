@@ -1,0 +1,133 @@
+"""The workshop: the failing restart, run again on copies of the pool's folder.
+
+Before: the folder of a pool, and the command that restarts the service on it and judges it. After each run: the copy is
+gone, and the folder is as it was. A run is plain, or under taint: then it also tells which bytes of the pool reached
+the fault.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from powercut.errors import EnvironmentFailure
+from powercut.heal.taint import Fault, LabelRange, LabelsBoard, Thread
+from powercut.record.private_copy import PrivateCopy
+from powercut.record.recorder import find_program
+from powercut.record.tracers import call_tracer, require_memory_tool
+from powercut.trace.reader import Trace
+
+TAINT_TAKES = 30  # times as long as a plain run, at most
+Prepare = Callable[[Path], object]  # gets the copy's folder before the command runs
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One run of the command.
+
+    Attributes:
+        how: "exited", "signaled" or "hung".
+        said: the end of what it printed.
+    """
+
+    how: str
+    code: int
+    seconds: float
+    said: str = ""
+
+    @property
+    def healed(self) -> bool:
+        """Whether the service is well."""
+        return self.how == "exited" and self.code == 0
+
+    def resembles(self, other: Attempt) -> bool:
+        """Whether it failed as the other one did."""
+        return (self.how, self.code) == (other.how, other.code)
+
+    def __str__(self) -> str:
+        if self.how == "hung":
+            return f"did not end within {self.seconds:.0f} s"
+        return f"ended with exit status {self.code}" if self.how == "exited" else f"died of signal {self.code}"
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """What the bytes of the pool led to in a run under taint."""
+
+    attempt: Attempt
+    faults: list[Fault]
+    threads: list[Thread]
+    incomplete: bool  # some sets of labels are too small
+
+
+class Workshop:
+    """Runs of one command on copies of one folder."""
+
+    def __init__(self, folder: Path, command: Sequence[str], cwd: Path, timeout: float, skip: Sequence[Path]) -> None:
+        self._folder = folder
+        self._command = [find_program(command[0], cwd), *command[1:]]
+        self._cwd = cwd
+        self._timeout = timeout
+        self._skip = tuple(skip)
+
+    def attempt(self, prepare: Prepare) -> Attempt:
+        """A plain run."""
+        with self._copy() as copy, tempfile.TemporaryDirectory(prefix="powercut-heal-") as notes:
+            prepare(copy.path)
+            return self._run(copy, Path(notes), [], (), self._timeout)
+
+    def explain(self, prepare: Prepare, label: Callable[[Path], Sequence[LabelRange]]) -> Origins:
+        """A run under taint; `label` says which bytes of the copy have which numbers."""
+        tool = require_memory_tool(Path(self._cwd, self._command[0]))
+        with self._copy() as copy, tempfile.TemporaryDirectory(prefix="powercut-heal-") as notes:
+            prepare(copy.path)
+            with LabelsBoard(label(copy.path)) as board:
+                given = ["--memory-tool", str(tool), "--board", f"labels={board.descriptor}"]
+                attempt = self._run(copy, Path(notes), given, (board.descriptor,), TAINT_TAKES * self._timeout)
+                return Origins(attempt, board.faults(), board.threads(), bool(board.lost or board.refused))
+
+    def _copy(self) -> PrivateCopy:
+        return PrivateCopy(self._folder, None, self._skip, in_view=True)
+
+    def _run(
+        self, copy: PrivateCopy, notes: Path, more: Sequence[str], given: Sequence[int], timeout: float
+    ) -> Attempt:
+        """Run the command where the copy is shown in the folder's place."""
+        trace, out, err = (notes / name for name in ("trace", "out", "err"))
+        argv = [str(call_tracer()), "--output", str(trace), "--dir", str(self._folder), "--view", str(copy.path)]
+        argv += ["--cwd", str(self._cwd), "--stdout", str(out), "--stderr", str(err), *more, "--", *self._command]
+        began = time.monotonic()
+        process = subprocess.Popen(
+            argv, env=_environment(self._cwd), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=given
+        )
+        try:
+            process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()  # what it runs ends with it
+            process.communicate()
+            return Attempt("hung", 0, time.monotonic() - began, _tail(err, out))
+        except BaseException:
+            process.kill()
+            process.communicate()
+            raise
+        how, _, code = Trace.open(trace, opened=False).meta.get("exit", b"").decode("ascii", "replace").partition(" ")
+        if how not in ("exited", "signaled"):
+            raise EnvironmentFailure("heal-run", f"the command could not be run: {_tail(err, out) or how}.")
+        return Attempt(how, int(code), time.monotonic() - began, _tail(err, out))
+
+
+def _environment(cwd: Path) -> Mapping[str, str]:
+    return {"PMEM_IS_PMEM_FORCE": "1", **os.environ, "PWD": str(cwd)}
+
+
+def _tail(*files: Path) -> str:
+    for file in files:
+        text = file.read_bytes()[-2000:].decode("utf-8", "replace").strip() if file.exists() else ""
+        if text:
+            return text
+    return ""

@@ -1,0 +1,38 @@
+"""A plan of healing, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from powercut.heal.plan import discarded
+
+if TYPE_CHECKING:
+    from powercut.heal.plan import Plan
+    from powercut.heal.session import Session
+    from powercut.heal.workshop import Attempt
+
+_SHOWN = 20  # steps
+
+
+def plan_text(session: Session, plan: Plan, first: Attempt) -> str:
+    """The plan, one step after the other."""
+    return "\n".join(_lines(session, plan, first)) + "\n"
+
+
+def _lines(session: Session, plan: Plan, first: Attempt) -> Iterator[str]:
+    yield f"restarted on a copy of {session.history.pool.path}, the service {first}"
+    if plan.incomplete:
+        yield "  (a part of what happened could not be followed: the plan may lack something)"
+    if not plan.steps:
+        yield "nothing that the log knows of led to it: this is no fault of the pool. Restart the service."
+        return
+    yield f"{len(plan.steps)} steps, the most suspicious first:"
+    for number, step in enumerate(plan.steps[:_SHOWN], 1):
+        place = session.place(step.cause)
+        where = f"{place.file}:{place.line} ({place.function})" if place and place.line else str(place or "unknown place")
+        updates, size = discarded(session.history, step.records)
+        yield f"  {number}. {where}, {session.age(step.cause):.1f} s before the end"
+        yield f"     what it wrote {step.why}; takes back {updates} updates, {size} bytes"
+    if len(plan.steps) > _SHOWN:
+        yield f"  and {len(plan.steps) - _SHOWN} more"
