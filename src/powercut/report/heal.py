@@ -30,7 +30,8 @@ def _lines(session: Session, plan: Plan, first: Attempt) -> Iterator[str]:
     yield f"{len(plan.steps)} steps, the most suspicious first:"
     for number, step in enumerate(plan.steps[:_SHOWN], 1):
         place = session.place(step.cause)
-        where = f"{place.file}:{place.line} ({place.function})" if place and place.line else str(place or "unknown place")
+        known = place is not None and place.line is not None
+        where = f"{place.file}:{place.line} ({place.function})" if place and known else str(place or "unknown place")
         updates, size = discarded(session.history, step.records)
         yield f"  {number}. {where}, {session.age(step.cause):.1f} s before the end"
         yield f"     what it wrote {step.why}; takes back {updates} updates, {size} bytes"
