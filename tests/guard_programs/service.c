@@ -2,6 +2,7 @@
  *
  *   service POOL rounds N THREADS   each thread does N rounds of everything that can be made durable
  *   service POOL fault              the first time sets a flag and dies; as long as the flag is set, it dies at its start
+ *   service POOL spin               the same with a flag that makes it wait for ever
  *   service POOL count              prints what the threads have counted
  */
 #include <libpmemobj.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #define THREADS_MOST 8
+#define SPIN         1 /* a flag; any other is an address that is used */
 
 struct item {
     uint64_t number;
@@ -24,7 +26,7 @@ struct lane {
     PMEMoid item;
 };
 struct root {
-    uint64_t fault;
+    volatile uint64_t fault;
     char pad[56];
     struct lane lanes[THREADS_MOST];
 };
@@ -64,8 +66,15 @@ static void run_threads(unsigned count) {
 }
 
 static void __attribute__((noinline)) check_flag(void) {
+    while (root->fault == SPIN)
+        ;
     if (root->fault)
         *(volatile int *)(uintptr_t)root->fault = 0;
+}
+
+static void set_flag(uint64_t value) {
+    root->fault = value;
+    pmemobj_persist(pool, (const void *)&root->fault, sizeof root->fault); /* SITE: bad */
 }
 
 int main(int argc, char **argv) {
@@ -81,12 +90,15 @@ int main(int argc, char **argv) {
         rounds = strtoull(argv[3], NULL, 10);
         run_threads((unsigned)atoi(argv[4]));
     } else if (strcmp(argv[2], "fault") == 0) {
-        root->fault = 8;
-        pmemobj_persist(pool, &root->fault, sizeof root->fault);
+        set_flag(8);
         check_flag();
+    } else if (strcmp(argv[2], "spin") == 0) {
+        set_flag(SPIN);
     } else if (strcmp(argv[2], "count") == 0) {
         for (unsigned i = 0; i < THREADS_MOST; i++)
             printf("%llu\n", (unsigned long long)root->lanes[i].done);
+    } else {
+        return 7;
     }
     pmemobj_close(pool);
     return 0;

@@ -80,10 +80,10 @@ def _suspects(origins: Origins) -> Iterator[tuple[int, str]]:
             yield from _newest(use.labels, f"reached the instruction that failed, as the address of a {how}")
     threads = [fault.thread for fault in origins.faults] or origins.threads
     for thread in threads:
-        for use in thread.uses:
-            yield from _newest(use.labels, "was used as an address shortly before")
         for distance, branch in enumerate(thread.branches):
-            yield from _newest(branch.labels, f"decided branch {distance + 1} before the fault")
+            yield from _newest(branch.labels, f"decided branch {distance + 1} before the end")
+        for use in thread.uses:
+            yield from _newest(use.labels, "was used as an address shortly before the end")
 
 
 def _newest(numbers: Iterable[int], why: str) -> Iterator[tuple[int, str]]:

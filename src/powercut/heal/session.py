@@ -61,7 +61,7 @@ class Session:
         if first.healed:
             raise UsageError("nothing-to-heal", "the service restarts and is well.", "There is nothing to take back.")
         file = self._healer.name
-        origins = self._workshop.explain(lambda copy: None, lambda copy: labels(self.history, copy / file))
+        origins = self._workshop.explain(first, lambda copy: labels(self.history, copy / file))
         if not origins.attempt.resembles(first) and first.how != "hung":
             self._say(f"under taint it {origins.attempt}: the plan may be wrong")
         return make_plan(self.history, origins), first

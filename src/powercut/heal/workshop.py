@@ -23,6 +23,7 @@ from powercut.record.tracers import call_tracer, require_memory_tool
 from powercut.trace.reader import Trace
 
 TAINT_TAKES = 30  # times as long as a plain run, at most
+HANGS_SOON = 3  # a restart that hangs gets that many times its time-out: it hangs long before
 Prepare = Callable[[Path], object]  # gets the copy's folder before the command runs
 
 
@@ -81,15 +82,18 @@ class Workshop:
             prepare(copy.path)
             return self._run(copy, Path(notes), [], (), self._timeout)
 
-    def explain(self, prepare: Prepare, label: Callable[[Path], Sequence[LabelRange]]) -> Origins:
-        """A run under taint; `label` says which bytes of the copy have which numbers."""
+    def explain(self, first: Attempt, label: Callable[[Path], Sequence[LabelRange]]) -> Origins:
+        """A run under taint, after a plain one; `label` says which bytes of the copy have which numbers."""
+        patience = self._timeout * (HANGS_SOON if first.how == "hung" else TAINT_TAKES)
         tool = require_memory_tool(Path(self._cwd, self._command[0]))
-        with self._copy() as copy, tempfile.TemporaryDirectory(prefix="powercut-heal-") as notes:
-            prepare(copy.path)
-            with LabelsBoard(label(copy.path)) as board:
-                given = ["--memory-tool", str(tool), "--board", f"labels={board.descriptor}"]
-                attempt = self._run(copy, Path(notes), given, (board.descriptor,), TAINT_TAKES * self._timeout)
-                return Origins(attempt, board.faults(), board.threads(), bool(board.lost or board.refused))
+        with (
+            self._copy() as copy,
+            tempfile.TemporaryDirectory(prefix="powercut-heal-") as notes,
+            LabelsBoard(label(copy.path)) as board,
+        ):
+            given = ["--memory-tool", str(tool), "--board", f"labels={board.descriptor}"]
+            attempt = self._run(copy, Path(notes), given, (board.descriptor,), patience)
+            return Origins(attempt, board.faults(), board.threads(), bool(board.lost or board.refused))
 
     def _copy(self) -> PrivateCopy:
         return PrivateCopy(self._folder, None, self._skip, in_view=True)

@@ -1,0 +1,137 @@
+"""Healing on a real service: what led to the fault is taken back and nothing else, first on copies, with a way back."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from powercut.errors import UsageError
+from powercut.guard.history import History
+from powercut.guard.log import GuardLog
+from powercut.guard.supervise import Supervisor, Watch
+from powercut.heal.changes import nobody_writes, undo
+from powercut.heal.reversion import patches
+from powercut.heal.session import Restart, Session
+from powercut.record.tracers import memory_tool
+
+SOURCE = Path(__file__).parents[1] / "guard_programs" / "service.c"
+
+pytestmark = [
+    pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there"),
+    pytest.mark.skipif(memory_tool() is None, reason="built without Valgrind"),
+]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("heal") / "service"
+    subprocess.run(["gcc", "-g", "-O1", "-o", program, SOURCE, "-lpmemobj", "-lpmem", "-lpthread"], check=True)
+    return program
+
+
+class Sick:
+    """A service with a hard fault: its pool, its log, and what it said."""
+
+    def __init__(self, program: Path, folder: Path) -> None:
+        (folder / "data").mkdir()
+        self.program, self.pool, self.log = program, folder / "data" / "a pool", folder / "log"
+        self.said: list[str] = []
+        self.guard("rounds", 40, 3)
+
+    def guard(self, *words: object) -> bool:
+        command = [str(self.program), str(self.pool), *map(str, words)]
+        return Supervisor(command, self.log, [], Watch(), self.said.append).run(restarts=1)[1]
+
+    def session(self, *words: object, pool: Path | None = None) -> Session:
+        restart = Restart([str(self.program), str(self.pool), *map(str, words)], self.pool.parent, timeout=3)
+        return Session(self.log, pool, restart, self.said.append)
+
+    def run(self, *words: object) -> subprocess.CompletedProcess[str]:
+        command = [str(self.program), str(self.pool), *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+
+
+@pytest.fixture
+def sick(service: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sick:
+    monkeypatch.setenv("PMEM_IS_PMEM_FORCE", "1")
+    return Sick(service, tmp_path)
+
+
+def line_of(mark: str) -> int:
+    return next(number for number, line in enumerate(SOURCE.read_text().splitlines(), 1) if mark in line)
+
+
+@pytest.mark.parametrize("how", ["fault", "spin"])
+def test_one_bad_update_is_found_and_taken_back(sick: Sick, how: str) -> None:
+    before = sick.run("count").stdout
+    if how == "fault":
+        assert sick.guard("fault")
+    else:
+        sick.guard("spin")
+    session = sick.session("count")
+    plan, first = session.plan()
+    assert first.how == ("signaled" if how == "fault" else "hung")
+    place = session.place(plan.steps[0].cause)
+    assert place is not None and place.line == line_of("SITE: bad")
+    untouched = sick.pool.read_bytes()
+    healing = session.heal(plan)
+    assert healing is not None and healing.mode == "purge" and len(healing.records) == 1
+    assert sick.pool.read_bytes() == untouched, "only copies were changed"
+    way_back = session.change(healing)
+    assert sick.run("count").stdout == before, "nothing else was taken back"
+    undo(way_back)
+    assert sick.pool.read_bytes()[:3] == untouched[:3]
+    if how == "fault":
+        assert sick.run("count").returncode == -11
+
+
+def test_a_service_that_is_well_is_left_alone(sick: Sick) -> None:
+    with pytest.raises(UsageError) as raised:
+        sick.session("count").plan()
+    assert raised.value.slug == "nothing-to-heal"
+
+
+def test_a_fault_that_is_not_the_pools_gives_an_empty_plan(sick: Sick) -> None:
+    plan, first = sick.session("nonsense").plan()
+    assert first.code == 7
+    assert not plan.steps
+
+
+def test_a_log_of_another_pool_is_refused(sick: Sick) -> None:
+    sick.pool.unlink()
+    sick.run("rounds", 1, 1)
+    with pytest.raises(UsageError) as raised:
+        sick.session("count")
+    assert raised.value.slug == "guard-other-pool"
+
+
+def test_a_running_service_is_not_healed(sick: Sick) -> None:
+    with nobody_writes(sick.log), pytest.raises(UsageError) as raised, nobody_writes(sick.log):
+        pass
+    assert raised.value.slug == "guard-running"
+
+
+def test_a_pool_that_changed_since_is_not_undone(sick: Sick) -> None:
+    sick.guard("fault")
+    session = sick.session("count")
+    way_back = session.change(session.heal(session.plan()[0]))
+    sick.run("fault")
+    content = sick.pool.read_bytes()
+    with pytest.raises(UsageError) as raised:
+        undo(way_back)
+    assert raised.value.slug == "heal-changed"
+    assert sick.pool.read_bytes() == content
+
+
+def test_taking_everything_back_gives_the_base(sick: Sick) -> None:
+    log = GuardLog(sick.log)
+    history = History(log, log.pools[1])
+    content = bytearray(sick.pool.read_bytes())
+    for patch in patches(history, sick.pool, frozenset(history.changes.tolist())):
+        content[patch.offset : patch.offset + len(patch.new)] = patch.new
+    base = history.pool.base.read_bytes()
+    logged = [i for i in range(0, len(base), 4096) if len(history.overlapping(i, i + 1))]
+    assert logged
+    assert all(content[i] == base[i] for i in logged)
