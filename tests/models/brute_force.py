@@ -151,15 +151,9 @@ def pieces(at, data, piece):
         at = edge
 
 
-def allowed(s: set[int], us: list[U], row: FileSystem, persistent: set[int]) -> bool:
-    """Whether a set of surviving updates breaks no rule of order."""
-    for b in us:
-        if b.n not in s:
-            continue
-        for a in us[: b.n]:
-            if a.n not in s and must_precede(a, b, us, row, persistent):
-                return False
-    return True
+def needs(us: list[U], row: FileSystem, persistent: set[int]) -> list[set[int]]:
+    """For each update, by its number, the earlier ones that a rule of order puts before it."""
+    return [{a.n for a in us[: b.n] if must_precede(a, b, us, row, persistent)} for b in us]
 
 
 def must_precede(a: U, b: U, us: list[U], row: FileSystem, persistent: set[int]) -> bool:
@@ -230,7 +224,8 @@ def image(s: set[int], us: list[U], row: FileSystem, files: set[int], folders: s
     """What a set of surviving updates leaves: path -> ("dir", mode) or ("file", mode, bytes)."""
     names, sizes = {}, dict.fromkeys(files, 0)
     modes = dict.fromkeys(files, 420) | dict.fromkeys(folders, 493)
-    content = {f: bytearray(64 * 1024) for f in files}
+    room = max((u.at + len(u.data) for u in us), default=0)
+    content = {f: bytearray(room) for f in files}
     for u in us:
         if u.n in s:
             if u.kind == "entry":
@@ -242,7 +237,7 @@ def image(s: set[int], us: list[U], row: FileSystem, files: set[int], folders: s
             elif u.kind == "size":
                 sizes[u.obj] = max(sizes[u.obj], u.at)
             elif u.kind == "cut":
-                content[u.obj][u.at :] = bytes(64 * 1024 - u.at)
+                content[u.obj][u.at :] = bytes(room - u.at)
                 sizes[u.obj] = u.at
             elif u.kind in ("data", "zero"):
                 content[u.obj][u.at : u.at + len(u.data)] = u.data
@@ -276,10 +271,11 @@ def all_images(ops, row: FileSystem, until: int):
     sure = guaranteed(us, syncs, row, until, folders)
     sure |= memory_twin.guaranteed(ops, us, syncs, row, until, persistent, named)
     free = [u.n for u in issued if u.n not in sure]
+    before = needs(issued, row, persistent)
     images = set()
     for r in range(len(free) + 1):
         for chosen in combinations(free, r):
             s = sure | set(chosen)
-            if allowed(s, issued, row, persistent):
+            if all(before[n] <= s for n in s):
                 images.add(image(s, issued, row, files, folders))
     return images
