@@ -6,7 +6,6 @@ needs them: most recorded stacks are never shown.
 
 from __future__ import annotations
 
-import bisect
 import posixpath
 import re
 import shutil
@@ -20,11 +19,12 @@ from typing import Any
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection, SymbolTableSection
+from elftools.elf.sections import NoteSection
 
 from powercut.trace.layout import TableKind
 from powercut.trace.pycode import parse_pycode
 from powercut.trace.reader import Trace
+from powercut.trace.symbol_table import SymbolTable
 
 _FRAME = struct.Struct("<IIQ")
 _NATIVE = 1
@@ -36,8 +36,6 @@ _ADDR2LINE_SECONDS = 120
 _MARK = re.compile(r"0x[0-9a-f]{16}")
 _DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
 _LINE_SECTIONS = (".debug_line", ".zdebug_line", ".symtab", ".gnu_debuglink")
-_SIZELESS_REACH = 4096
-"""Assembler symbols have no size; one is believed to cover at most this much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,39 +58,6 @@ class Frame:
         return f"{self.function} at {place}"
 
 
-class _Symbols:
-    """The symbol tables of one file, for addresses that have no line information.
-
-    A symbol counts only if it covers the address: in a stripped library the nearest exported name is most often that
-    of another function, and a wrong name is worse than none.
-    """
-
-    def __init__(self, elf: ELFFile) -> None:
-        found: dict[int, tuple[int, str]] = {}
-        for section in elf.iter_sections():
-            if not isinstance(section, SymbolTableSection):
-                continue
-            for symbol in section.iter_symbols():
-                entry = symbol.entry
-                if entry["st_info"]["type"] not in ("STT_FUNC", "STT_NOTYPE", "STT_GNU_IFUNC", "STT_LOOS"):
-                    continue
-                if entry["st_shndx"] == "SHN_UNDEF" or not symbol.name:
-                    continue
-                known = found.get(entry["st_value"])
-                if known is None or entry["st_size"] > known[0]:
-                    found[entry["st_value"]] = (entry["st_size"], symbol.name)
-        self._starts = sorted(found)
-        self._found = found
-
-    def name(self, address: int) -> str | None:
-        at = bisect.bisect_right(self._starts, address) - 1
-        if at < 0:
-            return None
-        start = self._starts[at]
-        size, name = self._found[start]
-        return name if address - start < (size or _SIZELESS_REACH) else None
-
-
 @dataclass(slots=True)
 class _Module:
     """What can be said of one file: read once, then the file is closed."""
@@ -100,7 +65,7 @@ class _Module:
     readable: bool = False
     lines: bool = False
     build_id: str = ""
-    symbols: _Symbols | None = None
+    symbols: SymbolTable | None = None
 
 
 def _build_id(elf: ELFFile) -> str:
@@ -123,7 +88,7 @@ def _open_module(path: str) -> _Module:
             elf = ELFFile(stream)
             build_id = _build_id(elf)
             lines = any(elf.get_section_by_name(name) is not None for name in _LINE_SECTIONS)
-            return _Module(True, lines or _separate_debug_file(build_id), build_id, _Symbols(elf))
+            return _Module(True, lines or _separate_debug_file(build_id), build_id, SymbolTable(elf))
     except (OSError, ELFError, ValueError, KeyError, struct.error, AttributeError):
         return _Module()  # gone, replaced by something else, or malformed: pyelftools raises all of these
 
