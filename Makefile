@@ -25,7 +25,10 @@ $(STAMP): pyproject.toml CMakeLists.txt $(NATIVE) tools/system-packages.sh
 demo: setup
 	$(BIN)/python corpus/demo.py
 
+# pip compiles what it installs, but not what it installs editable; with PYTHONDONTWRITEBYTECODE set, each of the
+# thousand runs of powercut would then compile all of its modules.
 test: setup
+	$(BIN)/python -m compileall -q src/powercut
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # Ray is large (its wheel has 70 MB): its tests have an environment of their own, and are skipped by `make test`.
