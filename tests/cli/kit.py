@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,7 @@ case "$content" in
     *) echo "f holds $content"; exit 1 ;;
 esac
 """
+MARK = "POWERCUT_TEST_WORLD"  # what all processes of a world have in their environment
 LIMIT = 60.0  # seconds; far more than any test needs, so that only a hang reaches it
 
 
@@ -52,7 +54,7 @@ class World:
         (here / "data" / "f").write_text("old")
         (here / "check").write_text(CHECK)
         (here / "tmp").mkdir()
-        return cls(here, {**os.environ, "TMPDIR": str(here / "tmp"), "LC_ALL": "C.UTF-8"})
+        return cls(here, {**os.environ, "TMPDIR": str(here / "tmp"), "LC_ALL": "C.UTF-8", MARK: str(here)})
 
     @property
     def data(self) -> Path:
@@ -103,6 +105,16 @@ class World:
         found = text.decode("utf-8", "replace").replace(str(self.here), "HERE")
         found = found.replace("python -m powercut", "powercut").replace(f"{Path(sys.executable).name} -m", "")
         return re.sub(r"\d+\.\d s,", "N s,", found)
+
+    def running(self) -> list[str]:
+        """The commands of all processes of this world, told by their environment; programs without their folders."""
+        mine, found = os.fsencode(f"{MARK}={self.here}"), []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it ended meanwhile, or is another user's
+                if mine in (process / "environ").read_bytes().split(b"\0"):
+                    program, *arguments = (process / "cmdline").read_text(errors="replace").split("\0")
+                    found.append(" ".join([Path(program).name, *arguments]).rstrip())
+        return found
 
     def runs(self) -> list[str]:
         """Runs that were saved."""

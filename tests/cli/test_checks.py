@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def test_a_check_that_hangs_on_the_final_state(world: World) -> None:
         "pass there before crash states mean anything. [check-fails-on-final-state]"
     )
     assert ended.code == 3
-    assert not subprocess.run(["pgrep", "-f", "^sleep 62$"], capture_output=True).stdout
+    assert "sleep 62" not in world.running()
 
 
 def test_a_check_that_dies_on_the_final_state(world: World) -> None:
@@ -67,7 +66,7 @@ def test_a_check_that_hangs_on_a_crash_state_is_a_finding(world: World) -> None:
     assert ended.code == 1
     assert "recovery fails (recovery)" in ended.out
     assert "the check hung" in " ".join(ended.out.split())
-    assert not subprocess.run(["pgrep", "-f", "^sleep 63$"], capture_output=True).stdout
+    assert "sleep 63" not in world.running()
 
 
 def test_a_check_that_dies_on_a_crash_state_is_a_finding(world: World) -> None:
@@ -109,7 +108,7 @@ def test_whatever_a_check_does_the_next_state_is_unharmed(world: World, deed: st
     ended = world.test("--seed", "1", check=vandal)
     assert ended.code == expected.code == 1
     assert without_counts(ended.out.replace("0002", "0001")) == without_counts(expected.out)
-    assert not subprocess.run(["pgrep", "-f", "^sleep 64$"], capture_output=True).stdout
+    assert "sleep 64" not in world.running()
 
 
 def test_a_check_has_no_input(world: World) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,25 +23,23 @@ def slow_check(world: World) -> str:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_while_recording(world: World, number: signal.Signals) -> None:
     before = looks(world.data)
-    started = world.here / "started"
-    process = world.start("test", "--dir", "data", "--", "sh", "-c", f"{SAVE}; touch {started}; sleep 65")
-    wait_for(started.exists)
+    process = world.start("test", "--dir", "data", "--", "sh", "-c", f"{SAVE}; sleep 65; true")
+    wait_for(lambda: "sleep 65" in world.running())
     os.killpg(process.pid, number)  # as the terminal does: the tracer and the program get it, too
     ended = world.finish(process, before)
     assert ended.err.splitlines()[-1] == "powercut: interrupted [interrupted]"
     assert (ended.out, ended.code, world.runs()) == ("", 130, [])
-    assert not subprocess.run(["pgrep", "-f", "^sleep 65$"], capture_output=True).stdout
+    assert "sleep 65" not in world.running()
 
 
 def test_while_recording_with_only_powercut_being_told(world: World) -> None:
     before = looks(world.data)
-    started = world.here / "started"
-    process = world.start("record", "-o", "t", "--dir", "data", "--", "sh", "-c", f"touch {started}; sleep 66")
-    wait_for(started.exists)
+    process = world.start("record", "-o", "t", "--dir", "data", "--", "sh", "-c", "sleep 66; true")
+    wait_for(lambda: "sleep 66" in world.running())
     process.send_signal(signal.SIGINT)
     assert world.finish(process, before).code == 130
-    assert not subprocess.run(["pgrep", "-f", "^sleep 66$"], capture_output=True).stdout
-    assert sorted(path.name for path in world.here.iterdir()) == ["check", "data", "started", "tmp"]
+    assert "sleep 66" not in world.running()
+    assert sorted(path.name for path in world.here.iterdir()) == ["check", "data", "tmp"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -78,23 +75,20 @@ def test_while_exploring_before_anything_was_found(world: World) -> None:
 
 def test_while_the_final_state_is_checked(world: World) -> None:
     before = looks(world.data)
-    seen = world.here / "seen"
-    (world.here / "slow").write_text(f"touch {seen}; sleep 67")
-    process = world.start("test", "--dir", "data", "--check", "sh slow", "--", "sh", "-c", SAVE)
-    wait_for(seen.exists)
+    process = world.start("test", "--dir", "data", "--check", "sleep 67", "--", "sh", "-c", SAVE)
+    wait_for(lambda: "sleep 67" in world.running())
     os.killpg(process.pid, signal.SIGINT)
     ended = world.finish(process, before)
     assert (ended.err.splitlines()[-1], ended.code) == ("powercut: interrupted [interrupted]", 130)
-    assert not subprocess.run(["pgrep", "-f", "^sleep 67$"], capture_output=True).stdout
+    assert "sleep 67" not in world.running()
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(world: World) -> None:
-    started = world.here / "started"
-    process = world.start("test", "--dir", "data", "--", "sh", "-c", f"{SAVE}; touch {started}; sleep 68")
-    wait_for(started.exists)
+    process = world.start("test", "--dir", "data", "--", "sh", "-c", f"{SAVE}; sleep 68; true")
+    wait_for(lambda: "sleep 68" in world.running())
     process.kill()
     process.wait()
-    wait_for(lambda: not subprocess.run(["pgrep", "-f", "^sleep 68$"], capture_output=True).stdout)
+    wait_for(lambda: "sleep 68" not in world.running())
     mine = [
         m for m in Path("/dev/shm").glob("powercut-*/.powercut-scratch") if str(process.pid) in m.read_text().split()
     ]

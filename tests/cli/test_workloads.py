@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -85,7 +84,7 @@ def test_a_daemon_that_lingers_is_ended_and_named(world: World) -> None:
     ended = world.test(workload=f"{SAVE}; (setsid sleep 61 &)")
     assert "processes were still running in the background 2 s after the program ended: they were killed" in ended.err
     assert ended.code == 1
-    assert not subprocess.run(["pgrep", "-f", "^sleep 61$"], capture_output=True).stdout
+    assert "sleep 61" not in world.running()
 
 
 def test_a_program_reads_nothing_from_our_input(world: World) -> None:

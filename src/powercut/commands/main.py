@@ -11,18 +11,17 @@ import errno
 import os
 import shlex
 import shutil
-import signal
 import sys
 import traceback
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import click
 
 from powercut.errors import ExitCode, PowercutError
+from powercut.interrupts import end_as_by_interrupt
 
 COMPLETE_VARIABLE = "_POWERCUT_COMPLETE"  # what the scripts for shells set
 INTERRUPTED = 130  # interrupted before anything was found
@@ -113,7 +112,7 @@ def cli(ctx: click.Context) -> None:
 def main() -> None:
     """Run the command line; every error is one line and an exit code."""
     _open_missing_descriptors()
-    _end_as_by_interrupt(signal.SIGTERM, signal.SIGHUP)
+    end_as_by_interrupt()
     try:
         code = cli.main(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
     except (click.Abort, KeyboardInterrupt):
@@ -171,17 +170,3 @@ def _open_missing_descriptors() -> None:
                 os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
                 name = ("stdin", "stdout", "stderr")[number]
                 setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
-
-
-def _end_as_by_interrupt(*numbers: signal.Signals) -> None:
-    """A terminated run ends as an interrupted one: with what was found so far saved, and nothing left behind."""
-    owner = os.getpid()
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        if os.getpid() == owner:
-            raise KeyboardInterrupt
-        os._exit(128 + number)  # a forked worker
-
-    for number in numbers:
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup stays nohup
-            signal.signal(number, interrupt)

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure
+from powercut.interrupts import pass_on
 from powercut.record.private_copy import PrivateCopy, led_to_copy
 from powercut.record.relabel import add_meta
 from powercut.record.tracers import MapsFilesError, call_tracer, mapped_files
@@ -204,6 +205,7 @@ def _run_tracer(argv: list[str], cwd: Path, variables: Mapping[str, str] | None 
     except BaseException:
         _end(process)
         raise
+    pass_on()
     if process.returncode == TRACER_FAILED or process.returncode < 0:
         text = errors.decode("utf-8", "replace").strip() or f"it ended with status {process.returncode}"
         if "cannot write" in text and os.strerror(errno.ENOSPC) in text:

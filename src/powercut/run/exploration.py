@@ -17,6 +17,7 @@ from powercut.findings.diagnose import Diagnosis
 from powercut.findings.finding import Finding
 from powercut.findings.places import Places
 from powercut.image.digest import Digester
+from powercut.interrupts import pass_on
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.events import Counts, Found, Progress, Said, Subscriber
 from powercut.run.equivalence import Equivalence
@@ -111,6 +112,7 @@ class Exploration:
         timeline, seen = self._timelines[number], set[tuple[int, int]]()
         over = self._share(number)
         for strategy, state in queue(timeline, self._seed, self._strategies):
+            pass_on()
             if over():
                 return False
             repeats = repeats + 1 if strategy == "samples" else 0  # what is enumerated comes to an end by itself
@@ -190,6 +192,7 @@ class Exploration:
 
     def _pump(self, timeout: float | None) -> None:
         """Take in what the workers have."""
+        pass_on()
         for result in self._executor.results(timeout):
             job, key, counts = self._running.pop(result.id)
             self._learn(job, result)

@@ -12,6 +12,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
+from powercut.interrupts import pass_on
 from powercut.report.events import Subscriber, Weighed
 from powercut.run.exploration import PROGRESS_EVERY, Budget
 from powercut.states.state import State
@@ -54,6 +55,7 @@ class Hearing:
         """Hear every case until all are settled or the budget ends."""
         try:
             while (self._waiting or self._trials) and not self._over():
+                pass_on()
                 self._open()
                 self._turn()
                 self._settle()
