@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from powercut.assertions.check import check_program, check_trace
     from powercut.pytest_plugin import crash_test
 
+__version__ = "0.1.0"
 __all__ = ["check_program", "check_trace", "crash_test", "explore"]
 _MODULES = {
     "check_program": "powercut.assertions.check",

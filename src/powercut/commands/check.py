@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from powercut import __version__
 from powercut.commands.options import JSON_OPTION, baseline_options, settings_from
 from powercut.errors import EnvironmentFailure, UsageError
 
@@ -87,14 +88,13 @@ def _new_file(name: str) -> Path:
 
 
 def _run_of(checked: Checked, seconds: float) -> SavedRun:
-    from importlib.metadata import version
 
     from powercut.assertions.checker import INTERRUPTED
     from powercut.run.store import SavedRun
 
     facts = {name: getattr(checked, name) for name in ("operations", "threads", "code", "signal", "ending")}
     return SavedRun(
-        version=version("powercut"),
+        version=__version__,
         command=checked.command,
         model=checked.model,
         seconds=seconds,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
+from powercut import __version__
 from powercut.findings.finding import Location
 from powercut.lint.analysis import Analysis
 from powercut.lint.misuse import Misuse
@@ -73,7 +73,7 @@ def explain_misuse(misuse: Misuse, head: str = "") -> str:
 def lint_document(analysis: Analysis, trace: Trace, path: str, memory: Memory, notes: list[str]) -> dict[str, Any]:
     """The JSON report of `powercut lint`. Fields may be added; those here keep their meaning."""
     return {
-        "version": version("powercut"),
+        "version": __version__,
         "trace": path,
         "command": trace.command,
         "memory": memory.name,

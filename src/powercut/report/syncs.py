@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
+from powercut import __version__
 from powercut.findings.finding import Finding, Location
 from powercut.report.text import one_line
 from powercut.syncs.sites import Site
@@ -60,7 +60,7 @@ def syncs_text(run: SyncsRun, trace: str) -> str:
 def syncs_document(run: SyncsRun) -> dict[str, Any]:
     """The JSON report of `powercut syncs`. Fields may be added; those here keep their meaning."""
     return {
-        "version": version("powercut"),
+        "version": __version__,
         "command": run.command,
         "folder": run.folder,
         "model": run.model,

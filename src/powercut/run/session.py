@@ -10,10 +10,9 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 
-from powercut import _engine
+from powercut import __version__, _engine
 from powercut.errors import EnvironmentFailure
 from powercut.findings.baseline import Identified
 from powercut.findings.finding import FindingKind
@@ -270,7 +269,7 @@ class Session:
     def _saved(self, trace: Trace, timelines: Sequence[Timeline], exploration: Exploration, elapsed: float) -> SavedRun:
         counts = exploration.counts
         return SavedRun(
-            version=version("powercut"),
+            version=__version__,
             command=trace.command,
             folder=trace.folder,
             check=check_command(self.settings.check, self.cwd) if self.settings.check and not self.check else None,
