@@ -26,7 +26,7 @@ def explore(case: Case, twin: str, fs: tuple[str, ...], folder: Path) -> Run:
 
 
 @every_case
-def test_buggy_twin_gives_its_one_finding(case: Case, tmp_path: Path) -> None:
+def test_buggy_twin_gives_its_one_finding_and_it_replays(case: Case, tmp_path: Path) -> None:
     run = explore(case, "buggy", case.fs, tmp_path)
     assert run.code == 1, run.output
     source = case.source("buggy")
@@ -37,12 +37,6 @@ def test_buggy_twin_gives_its_one_finding(case: Case, tmp_path: Path) -> None:
             assert named, f"no {role} line in {finding}"
             assert named <= marked(source, MARKERS[role]), f"wrong {role} line in {finding}"
     assert {model for finding in run.findings for model in finding.models} == set(case.fs), run.output
-
-
-@every_case
-def test_finding_replays(case: Case, tmp_path: Path) -> None:
-    run = explore(case, "buggy", case.fs[:1], tmp_path)
-    assert run.findings, run.output
     for finding in run.findings:
         command = shlex.split(finding.replay)
         assert command[0] == "powercut"
