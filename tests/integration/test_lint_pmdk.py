@@ -24,7 +24,6 @@ from powercut.trace.reader import Trace
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("lint-pmdk"),  # one build for all
     pytest.mark.skipif(not programs.available(), reason="libpmemobj-dev is not installed"),
     pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memory_tool() or "nothing is missing"),
 ]

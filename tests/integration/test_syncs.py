@@ -34,7 +34,7 @@ from powercut.syncs.sites import find_sites
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("syncs")]  # each program is weighed once for all
 
 MODEL = "ext4-ordered"
 STORE_BUDGET = ("--budget", "15s", "--max-states", "300")

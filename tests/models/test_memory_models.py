@@ -53,6 +53,7 @@ def none_yet() -> Counter[str]:
     return Counter({memory.name: 0 for memory in ALL})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_every_model_equals_its_twin(shard: int) -> None:
     """The file-system rows take turns, each with whole blocks and on a disk that tears them."""

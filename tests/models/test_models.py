@@ -73,6 +73,7 @@ def none_yet() -> Counter[str]:
     return Counter(dict.fromkeys(FILE_SYSTEMS, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_every_model_equals_its_twin(shard: int) -> None:
     done = none_yet()
