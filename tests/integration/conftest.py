@@ -27,3 +27,11 @@ def built_pmdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
             programs.build(unfinished)
             unfinished.rename(folder)
     return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """An empty data folder."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    return folder

@@ -35,11 +35,13 @@ def libraries(request: pytest.FixtureRequest) -> None:
 
 
 BUDGET = ("--budget", "12s")  # of those that are not exhausted sooner, findings come in the first seconds
+OF_LIBRARIES = ("--budget", "5m", "--max-states", "300")  # theirs are never exhausted: as many on a busy machine
 
 
 def explore(case: MemoryCase, twin: str, fs: tuple[str, ...], folder: Path, *options: str) -> Run:
     built = case.build(twin, folder)
-    return powercut_test(built.workload, built.check, built.data, fs=fs, options=[*BUDGET, *options])
+    budget = OF_LIBRARIES if case.libraries else BUDGET
+    return powercut_test(built.workload, built.check, built.data, fs=fs, options=[*budget, *options])
 
 
 @every_twin

@@ -21,7 +21,6 @@ from powercut.trace.layout import Kind
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("pmdk"),  # one build for all
     pytest.mark.skipif(not programs.available(), reason="libpmemobj-dev is not installed"),
     pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memory_tool() or "nothing is missing"),
 ]
@@ -33,19 +32,15 @@ STEPS = {
     "queue": ["enqueue one", "enqueue two", "dequeue", "enqueue three", "enqueue four"],
     "btree": ["i 5 five", "i 3 three", "i 8 eight", "i 4 four"],
 }
-BUDGET = ["--budget", "6s"]
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "data"
-    folder.mkdir()
-    return folder
+STATES = 150  # of each: a number and no time, so that a busy machine looks as hard
 
 
 def explore(script: str, arguments: list[str | Path], check: str, data: Path) -> Run:
     workload = ["sh", str(PMDK / script), *map(str, arguments)]
-    return powercut_test(workload, check, data, options=["--tracer", "memory", *BUDGET])
+    options = ["--tracer", "memory", "--max-states", str(STATES), "--budget", "5m"]
+    run = powercut_test(workload, check, data, options=options)
+    assert run.report["states"]["exhausted"] or run.report["states"]["tested"] >= STATES, run.output
+    return run
 
 
 @pytest.mark.parametrize("kind", MAPS)

@@ -16,18 +16,23 @@ REAL = CORPUS / "real"
 
 pytestmark = pytest.mark.slow
 
-BUDGET = ("--budget", "12s")
-SOON = ("--budget", "6s")  # where syncs are missing, the first states show it
+# Numbers of states and no times, so that a busy machine looks as hard.
+SILENT = 300  # beyond these of all strategies but pairs and samples
+SOON = 60  # where syncs are missing, the first states show it
 
 
-def explore_sqlite(
-    folder: Path, journal_mode: str, synchronous: str, *check: str, budget: tuple[str, ...] = BUDGET
-) -> Run:
+def explore(workload: list[str], check: str, data: Path, states: int) -> Run:
+    run = powercut_test(workload, check, data, options=["--max-states", str(states), "--budget", "5m"])
+    assert run.report["states"]["exhausted"] or run.report["states"]["tested"] >= states, run.output
+    return run
+
+
+def explore_sqlite(folder: Path, journal_mode: str, synchronous: str, *check: str, states: int = SILENT) -> Run:
     data = folder / "data"
     data.mkdir()
     workload = [sys.executable, str(REAL / "sqlite_rows.py"), str(data), journal_mode, synchronous]
     subprocess.run([*workload, "0"], check=True)  # the database exists before the recorded run starts
-    return powercut_test(workload, check_command(REAL / "sqlite_check.py", *check), data, options=budget)
+    return explore(workload, check_command(REAL / "sqlite_check.py", *check), data, states)
 
 
 @pytest.mark.parametrize(("journal_mode", "synchronous"), [("DELETE", "EXTRA"), ("WAL", "FULL")])
@@ -39,7 +44,7 @@ def test_sqlite_keeps_committed_rows(journal_mode: str, synchronous: str, tmp_pa
 @pytest.mark.parametrize(("journal_mode", "synchronous"), [("DELETE", "FULL"), ("WAL", "NORMAL")])
 def test_sqlite_loses_the_last_rows(journal_mode: str, synchronous: str, tmp_path: Path) -> None:
     """FULL does not sync the directory after the journal's deletion; NORMAL does not sync the WAL at a commit."""
-    run = explore_sqlite(tmp_path, journal_mode, synchronous, budget=SOON)
+    run = explore_sqlite(tmp_path, journal_mode, synchronous, states=SOON)
     assert run.code == 1, run.output
     assert {finding.kind for finding in run.findings} == {"durability"}, run.output
 
@@ -52,27 +57,27 @@ def test_sqlite_is_never_corrupt(journal_mode: str, synchronous: str, tmp_path: 
 
 @pytest.mark.parametrize("journal_mode", ["DELETE", "WAL"])
 def test_sqlite_without_syncs_is_reported(journal_mode: str, tmp_path: Path) -> None:
-    run = explore_sqlite(tmp_path, journal_mode, "OFF", budget=SOON)
+    run = explore_sqlite(tmp_path, journal_mode, "OFF", states=SOON)
     assert run.code == 1, run.output
     assert run.findings
 
 
-def explore_lmdb(folder: Path, sync: str) -> Run:
+def explore_lmdb(folder: Path, sync: str, states: int) -> Run:
     pytest.importorskip("lmdb")
     data = folder / "data"
     data.mkdir()
     workload = [sys.executable, str(REAL / "lmdb_rows.py"), str(data), sync]
     subprocess.run([*workload, "0"], check=True)  # the environment exists before the recorded run starts
-    return powercut_test(workload, check_command(REAL / "lmdb_check.py", site=True), data, options=BUDGET)
+    return explore(workload, check_command(REAL / "lmdb_check.py", site=True), data, states)
 
 
 def test_lmdb_keeps_committed_keys(tmp_path: Path) -> None:
-    run = explore_lmdb(tmp_path, "sync")
+    run = explore_lmdb(tmp_path, "sync", SILENT)
     assert (run.code, run.findings) == (0, ()), run.output
 
 
 def test_lmdb_without_syncs_is_reported(tmp_path: Path) -> None:
-    run = explore_lmdb(tmp_path, "nosync")
+    run = explore_lmdb(tmp_path, "nosync", SOON)
     assert run.code == 1, run.output
     assert "durability" in {finding.kind for finding in run.findings}, run.output
 
@@ -84,6 +89,6 @@ def test_git_is_explored_to_the_end(settings: list[str], tmp_path: Path) -> None
     data.mkdir()
     workload = [sys.executable, str(REAL / "git_commits.py"), str(data), *settings]
     check = check_command(REAL / "git_check.py")
-    run = powercut_test(workload, check, data, options=BUDGET)
+    run = powercut_test(workload, check, data, options=["--budget", "12s"])
     assert run.code == 1 or (run.code == 0 and settings), run.output
     assert run.report["states"], run.output

@@ -25,13 +25,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_store(tmp_path_factory.mktemp("store"))
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "data"
-    folder.mkdir()
-    return folder
-
-
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_representatives_find_what_exhaustive_finds_in_a_tenth_of_its_states(
     program: Path, bug: object, data: Path

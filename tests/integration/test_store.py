@@ -16,8 +16,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus" / "store")
 from harness import Run, powercut_test
 from store_cases import MODELS, SOURCE, SYNCS, WORKLOADS, Store, StoreBug, build_store, store_bugs
 
-FOUND_BY = ("--budget", "6s", "--max-states", "250")
-SILENT_FOR = ("--budget", "6s", "--max-states", "450")
+
+def states(number: int) -> tuple[str, ...]:
+    """A number and no time, so that a busy machine looks as hard."""
+    return ("--budget", "5m", "--max-states", str(number))
+
+
+FOUND_BY, SILENT_FOR, CORRECT_FOR = states(250), states(450), states(800)
 
 every_bug = pytest.mark.parametrize("bug", store_bugs(), ids=lambda bug: bug.name)
 
@@ -114,13 +119,13 @@ def test_the_deep_workload_takes_the_rare_path_once(program: Path, tmp_path: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("fs", MODELS)
 def test_the_store_is_correct(program: Path, fs: str, tmp_path: Path) -> None:
-    run = explore(Store(program), tmp_path, "small", (fs,), "--budget", "12s")
+    run = explore(Store(program), tmp_path, "small", (fs,), *CORRECT_FOR)
     assert (run.code, run.findings) == (0, ()), run.output
 
 
 @pytest.mark.slow
 def test_the_store_is_correct_with_many_jumbo_batches(program: Path, tmp_path: Path) -> None:
-    run = explore(Store(program), tmp_path, "jumbos", ("ext4-ordered", "btrfs"), "--budget", "8s")
+    run = explore(Store(program), tmp_path, "jumbos", ("ext4-ordered", "btrfs"), *states(400))
     assert (run.code, run.findings) == (0, ()), run.output
 
 
@@ -133,14 +138,14 @@ def test_recovery_survives_a_power_cut(program: Path, tmp_path: Path) -> None:
         with torn.open("ab") as file:
             file.write(bytes(20) + b"torn")
     (data / "000099.tbl").write_bytes(b"not finished")
-    run = explore(store, tmp_path, "small", MODELS, "--budget", "10s")
+    run = explore(store, tmp_path, "small", MODELS, *states(400))
     assert (run.code, run.findings) == (0, ()), run.output
     assert not (data / "000100.log").exists()  # it ran on a copy
 
 
 @pytest.mark.slow
 def test_sectors_may_tear(program: Path, tmp_path: Path) -> None:
-    run = explore(Store(program), tmp_path, "blocks", ("ext4-ordered",), "--tear", "--budget", "5s")
+    run = explore(Store(program), tmp_path, "blocks", ("ext4-ordered",), "--tear", *states(300))
     assert (run.code, run.findings) == (0, ()), run.output
 
 

@@ -16,13 +16,6 @@ from powercut.trace.reader import Trace
 from .tracer_kit import NATIVE, Recording, assert_replays, compile_c, record, tracer
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "data"
-    folder.mkdir()
-    return folder
-
-
 def arguments(data: Path, *rest: str) -> list[str]:
     return [tracer(), "--output", str(data.parent / "run.trace"), "--dir", str(data), *rest]
 

@@ -13,13 +13,6 @@ from powercut.trace.layout import Kind
 from .tracer_kit import assert_replays, compile_c, record
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "data"
-    folder.mkdir()
-    return folder
-
-
 def random_step(choice: random.Random) -> str:
     """One line of a random Python program on a few names; steps that fail are part of the game."""
     name, other = (choice.choice(["a", "b", "c", "d/a", "d/b", "e/a", "d", "e", "d/f"]) for _ in range(2))
