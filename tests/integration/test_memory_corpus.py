@@ -143,14 +143,14 @@ def test_ids_are_the_same_in_every_run(tmp_path: Path) -> None:
     assert found[0] == found[1] != []
 
 
-def explore_lmdb(folder: Path, mode: str) -> Run:
+def explore_lmdb(folder: Path, mode: str, states: int) -> Run:
     pytest.importorskip("lmdb")
     data = folder / "data"
     data.mkdir()
     workload = [sys.executable, str(CORPUS / "real" / "lmdb_rows.py"), str(data), mode]
     subprocess.run([*workload, "0"], check=True)  # the environment exists before the recorded run starts
     check = check_command(CORPUS / "real" / "lmdb_check.py", site=True)
-    return powercut_test(workload, check, data, options=BUDGET)
+    return powercut_test(workload, check, data, options=["--budget", "5m", "--max-states", str(states)])
 
 
 @needs_tracer
@@ -162,7 +162,7 @@ def test_lmdb_with_writemap_keeps_committed_keys(tmp_path: Path) -> None:
     the source keeps the order there (ITS#7969 has a barrier for other processors only). Without optimisation it is
     silent.
     """
-    run = explore_lmdb(tmp_path, "writemap")
+    run = explore_lmdb(tmp_path, "writemap", 250)
     for finding in run.findings:
         assert finding.kind == "atomicity", run.output
         assert "bytes 144 to 152 of data.mdb" in finding.message, run.output
@@ -172,7 +172,7 @@ def test_lmdb_with_writemap_keeps_committed_keys(tmp_path: Path) -> None:
 @needs_tracer
 @pytest.mark.slow
 def test_lmdb_with_writemap_and_without_syncs_is_reported(tmp_path: Path) -> None:
-    run = explore_lmdb(tmp_path, "writemap-nosync")
+    run = explore_lmdb(tmp_path, "writemap-nosync", 20)
     assert run.code == 1, run.output
     assert "committed and lost" in run.output
     assert {finding.kind for finding in run.findings} & {"durability", "unpersisted"}, run.output

@@ -22,7 +22,7 @@ def states(number: int) -> tuple[str, ...]:
     return ("--budget", "5m", "--max-states", str(number))
 
 
-FOUND_BY, SILENT_FOR, CORRECT_FOR = states(250), states(450), states(800)
+FOUND_BY, SILENT_FOR = states(250), states(450)
 
 every_bug = pytest.mark.parametrize("bug", store_bugs(), ids=lambda bug: bug.name)
 
@@ -119,8 +119,9 @@ def test_the_deep_workload_takes_the_rare_path_once(program: Path, tmp_path: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("fs", MODELS)
 def test_the_store_is_correct(program: Path, fs: str, tmp_path: Path) -> None:
-    run = explore(Store(program), tmp_path, "small", (fs,), *CORRECT_FOR)
+    run = explore(Store(program), tmp_path, "small", (fs,), *states(800))
     assert (run.code, run.findings) == (0, ()), run.output
+    assert run.report["states"]["tested"] >= 800 or run.report["states"]["exhausted"], run.output
 
 
 @pytest.mark.slow

@@ -24,6 +24,9 @@ _AT_ONCE = 1 << 20  # updates looked at together
 _Int32 = npt.NDArray[np.int32]
 _Int64 = npt.NDArray[np.int64]
 
+_METADATA = (UpdateKind.CUT, UpdateKind.ZERO, UpdateKind.MODE, UpdateKind.XATTR)
+_OF_METADATA = np.array([number in _METADATA for number in range(max(UpdateKind) + 1)])
+
 
 class ImageIndex:
     """Updates by what they change.
@@ -52,7 +55,7 @@ class ImageIndex:
     def _make_history(self, garbage: bool) -> _engine.History:
         updates = self.updates
         kind, obj = np.frombuffer(updates.kind or b"", np.int8), np.frombuffer(updates.obj or b"", np.int32)
-        cuts = np.isin(kind, (UpdateKind.CUT, UpdateKind.ZERO))
+        cuts = (kind == UpdateKind.CUT) | (kind == UpdateKind.ZERO)
         return _engine.History(
             updates.kind,
             updates.obj,
@@ -114,7 +117,7 @@ class ImageIndex:
         into = {UpdateKind.CUT: self.cuts, UpdateKind.ZERO: self.cuts, UpdateKind.MODE: self.modes}
         into[UpdateKind.XATTR] = self.xattrs
         kinds = np.frombuffer(updates.kind or b"", np.int8)
-        for update in np.flatnonzero(np.isin(kinds, list(into))).tolist():
+        for update in np.flatnonzero(_OF_METADATA[kinds]).tolist():
             into[UpdateKind(updates.kind[update])][updates.obj[update]].append(update)
 
     def everything(self) -> Changes:

@@ -47,7 +47,7 @@ def media(trace: Trace, wanted: Memory) -> Mapping[int, Memory]:
     are synced by msync are not; of the rest, all are persistent memory if the program flushes lines anywhere.
     """
     stored = trace.inodes(Kind.STORE)
-    if wanted is not AUTO:
+    if wanted is not AUTO or not stored:
         return dict.fromkeys(stored, wanted)
     flushed, synced = trace.inodes(Kind.FLUSH) - {0}, trace.inodes(Kind.MSYNC)  # 0: ordinary memory
     rest = PX86 if flushed else PAGE_CACHE
