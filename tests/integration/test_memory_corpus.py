@@ -35,7 +35,7 @@ def libraries(request: pytest.FixtureRequest) -> None:
 
 
 BUDGET = ("--budget", "12s")  # of those that are not exhausted sooner, findings come in the first seconds
-OF_LIBRARIES = ("--budget", "5m", "--max-states", "300")  # theirs are never exhausted: as many on a busy machine
+OF_LIBRARIES = ("--budget", "4m", "--max-states", "300")  # theirs are never exhausted: as many on a busy machine
 
 
 def explore(case: MemoryCase, twin: str, fs: tuple[str, ...], folder: Path, *options: str) -> Run:
@@ -150,7 +150,7 @@ def explore_lmdb(folder: Path, mode: str, states: int) -> Run:
     workload = [sys.executable, str(CORPUS / "real" / "lmdb_rows.py"), str(data), mode]
     subprocess.run([*workload, "0"], check=True)  # the environment exists before the recorded run starts
     check = check_command(CORPUS / "real" / "lmdb_check.py", site=True)
-    return powercut_test(workload, check, data, options=["--budget", "5m", "--max-states", str(states)])
+    return powercut_test(workload, check, data, options=["--budget", "4m", "--max-states", str(states)])
 
 
 @needs_tracer

@@ -37,7 +37,7 @@ STATES = 150  # of each: a number and no time, so that a busy machine looks as h
 
 def explore(script: str, arguments: list[str | Path], check: str, data: Path) -> Run:
     workload = ["sh", str(PMDK / script), *map(str, arguments)]
-    options = ["--tracer", "memory", "--max-states", str(STATES), "--budget", "5m"]
+    options = ["--tracer", "memory", "--max-states", str(STATES), "--budget", "4m"]
     run = powercut_test(workload, check, data, options=options)
     assert run.report["states"]["exhausted"] or run.report["states"]["tested"] >= STATES, run.output
     return run

@@ -22,7 +22,7 @@ SOON = 60  # where syncs are missing, the first states show it
 
 
 def explore(workload: list[str], check: str, data: Path, states: int) -> Run:
-    run = powercut_test(workload, check, data, options=["--max-states", str(states), "--budget", "5m"])
+    run = powercut_test(workload, check, data, options=["--max-states", str(states), "--budget", "4m"])
     assert run.report["states"]["exhausted"] or run.report["states"]["tested"] >= states, run.output
     return run
 

@@ -19,7 +19,7 @@ from store_cases import MODELS, SOURCE, SYNCS, WORKLOADS, Store, StoreBug, build
 
 def states(number: int) -> tuple[str, ...]:
     """A number and no time, so that a busy machine looks as hard."""
-    return ("--budget", "5m", "--max-states", str(number))
+    return ("--budget", "4m", "--max-states", str(number))
 
 
 FOUND_BY, SILENT_FOR = states(250), states(450)
