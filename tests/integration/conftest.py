@@ -5,28 +5,43 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus" / "store"))
+
 import pmdk_programs as programs
+from store_cases import build_store
+
+
+def built_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], object]) -> Path:
+    """A folder of programs, built by the first worker that needs them, while others wait."""
+    base = factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / name
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            unfinished = factory.mktemp("programs")
+            build(unfinished)
+            unfinished.rename(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
 def built_pmdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """PMDK's example programs, built once: by the first worker that needs them, while others wait."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder = shared / "pmdk-programs"
-    with (shared / "pmdk-programs.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            unfinished = tmp_path_factory.mktemp("programs")
-            programs.build(unfinished)
-            unfinished.rename(folder)
-    return folder
+    """PMDK's example programs."""
+    return built_once(tmp_path_factory, "pmdk-programs", programs.build)
+
+
+@pytest.fixture(scope="session")
+def built_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program of corpus/store."""
+    return built_once(tmp_path_factory, "store-program", build_store) / "store"
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus" / "store"))
 
 from harness import CORPUS, Case, build, cases, check_command
-from store_cases import Store, build_store
+from store_cases import Store
 
 VIEWS, WHY_NOT = _engine.can_enter_view()
 IMAGES = 70
@@ -122,21 +122,21 @@ def compare_target(folder: Path, data: Path, workload: list[str], check: str, mo
 
 
 @pytest.mark.slow
-def test_no_verdict_of_the_store_changes_and_half_of_its_states_need_no_run(tmp_path: Path) -> None:
+def test_no_verdict_of_the_store_changes_and_half_of_its_states_need_no_run(built_store: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
-    store = Store(build_store(tmp_path))
+    store = Store(built_store)
     done = compare_target(tmp_path, data, store.workload(data, "small"), store.check)
     assert (done.wrong, done.not_understood, done.notes) == ([], [], [])
     assert done.skipped >= done.ran, done
 
 
 @pytest.mark.slow
-def test_no_verdict_of_a_store_with_a_mistake_changes(tmp_path: Path) -> None:
+def test_no_verdict_of_a_store_with_a_mistake_changes(built_store: Path, tmp_path: Path) -> None:
     """Its first states, of which many fail."""
     data = tmp_path / "data"
     data.mkdir()
-    store = Store(build_store(tmp_path), "manifest-unsynced")
+    store = Store(built_store, "manifest-unsynced")
     done = compare_target(tmp_path, data, store.workload(data, "small"), store.check, most=300)
     assert (done.wrong, done.not_understood, done.notes) == ([], [], [])
     assert done.skipped > 100, done

@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 from hunt import MODES, Hunted, Known, hunt
-from known_bugs import Store, build_store, store_bugs
+from known_bugs import Store, store_bugs
 from search import states_of
 
 BUGS = [bug for bug in store_bugs() if bug.name in ("table-unsynced", "rotation-unsynced", "deep-jumbo")]
@@ -20,16 +20,11 @@ LONG = ["5", "1000", "--keys", "200", "--memtable", "4096", "--log", "2048", "--
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_store(tmp_path_factory.mktemp("store"))
-
-
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_representatives_find_what_exhaustive_finds_in_a_tenth_of_its_states(
-    program: Path, bug: object, data: Path
+    built_store: Path, bug: object, data: Path
 ) -> None:
-    store = Store(program, bug.name)
+    store = Store(built_store, bug.name)
     known = Known("store", bug.name, data, store.workload(data, bug.workload), store.check, {"fs": bug.fs[0]})
     trace = known.record()
     found = {
@@ -43,9 +38,9 @@ def test_representatives_find_what_exhaustive_finds_in_a_tenth_of_its_states(
     assert 0 < few <= every / 10
 
 
-def test_a_sync_skipped_once_in_a_long_run_is_found_soon(program: Path, data: Path) -> None:
-    store = Store(program, "deep-rotation")
-    workload = [str(program), str(data), "run", *LONG, "--bug", "deep-rotation"]
+def test_a_sync_skipped_once_in_a_long_run_is_found_soon(built_store: Path, data: Path) -> None:
+    store = Store(built_store, "deep-rotation")
+    workload = [str(built_store), str(data), "run", *LONG, "--bug", "deep-rotation"]
     known = Known("store", "deep-rotation", data, workload, store.check)
     trace = known.record()
     ways = {"all": {}, "representative": MODES["representative"], "exhaustive": MODES["exhaustive"]}

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus" / "store"))
 
 from harness import Run, powercut_test
-from store_cases import MODELS, SOURCE, SYNCS, WORKLOADS, Store, StoreBug, build_store, store_bugs
+from store_cases import MODELS, SOURCE, SYNCS, WORKLOADS, Store, StoreBug, store_bugs
 
 
 def states(number: int) -> tuple[str, ...]:
@@ -27,24 +27,19 @@ FOUND_BY, SILENT_FOR = states(250), states(450)
 every_bug = pytest.mark.parametrize("bug", store_bugs(), ids=lambda bug: bug.name)
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_store(tmp_path_factory.mktemp("store"))
-
-
 def explore(store: Store, folder: Path, workload: str, fs: tuple[str, ...], *options: str) -> Run:
     data = folder / "data"
     data.mkdir(exist_ok=True)
     return powercut_test(store.workload(data, workload), store.check, data, fs=fs, options=options)
 
 
-def names(program: Path, what: str) -> list[str]:
-    return subprocess.run([program, what], check=True, capture_output=True, text=True).stdout.split()
+def names(built_store: Path, what: str) -> list[str]:
+    return subprocess.run([built_store, what], check=True, capture_output=True, text=True).stdout.split()
 
 
-def test_cases_list_all_mistakes_and_syncs(program: Path) -> None:
-    assert [bug.name for bug in store_bugs()] == names(program, "bugs")
-    assert list(SYNCS) == names(program, "syncs")
+def test_cases_list_all_mistakes_and_syncs(built_store: Path) -> None:
+    assert [bug.name for bug in store_bugs()] == names(built_store, "bugs")
+    assert list(SYNCS) == names(built_store, "syncs")
     for bug in store_bugs():
         assert {*bug.fs, *bug.safe} == set(MODELS), bug.name
         assert bug.workload in WORKLOADS
@@ -60,9 +55,9 @@ def test_every_sync_goes_through_a_named_line() -> None:
 
 
 @pytest.mark.parametrize("bug", [None, *(bug.name for bug in store_bugs())])
-def test_without_a_power_cut_every_mistake_is_invisible(program: Path, bug: str | None, tmp_path: Path) -> None:
+def test_without_a_power_cut_every_mistake_is_invisible(built_store: Path, bug: str | None, tmp_path: Path) -> None:
     data, acked = tmp_path / "data", tmp_path / "acked"
-    store = Store(program, bug)
+    store = Store(built_store, bug)
     with acked.open("w") as said:
         subprocess.run(store.workload(data, "small"), stdout=said, check=True)
     done = store.judge(data, acked)
@@ -70,9 +65,9 @@ def test_without_a_power_cut_every_mistake_is_invisible(program: Path, bug: str 
     assert "100 changes, 100 of them acknowledged" in done.stdout
 
 
-def test_the_check_sees_what_is_missing(program: Path, tmp_path: Path) -> None:
+def test_the_check_sees_what_is_missing(built_store: Path, tmp_path: Path) -> None:
     data, acked = tmp_path / "data", tmp_path / "acked"
-    store = Store(program)
+    store = Store(built_store)
     with acked.open("w") as said:
         subprocess.run(store.workload(data, "small", "--stop-after", "60"), stdout=said, check=True)
     table = next(data.glob("*.tbl"))
@@ -90,20 +85,20 @@ def test_the_check_sees_what_is_missing(program: Path, tmp_path: Path) -> None:
     assert store.judge(data, acked).returncode == 0
 
 
-def test_a_killed_run_goes_on(program: Path, tmp_path: Path) -> None:
+def test_a_killed_run_goes_on(built_store: Path, tmp_path: Path) -> None:
     data, acked = tmp_path / "data", tmp_path / "acked"
-    store = Store(program)
+    store = Store(built_store)
     for stop in ("37", "61", "0"):
         with acked.open("w") as said:
             subprocess.run(store.workload(data, "small", "--stop-after", stop), stdout=said, check=True)
     assert "100 changes, 100 of them acknowledged" in store.judge(data, acked).stdout
 
 
-def test_the_deep_workload_takes_the_rare_path_once(program: Path, tmp_path: Path) -> None:
+def test_the_deep_workload_takes_the_rare_path_once(built_store: Path, tmp_path: Path) -> None:
     memory = Path("/dev/shm")  # thousands of syncs
     data = memory / f"powercut-{tmp_path.name}" if memory.is_dir() else tmp_path / "data"
     try:
-        run = Store(program).workload(data, "deep", "--count-syncs")
+        run = Store(built_store).workload(data, "deep", "--count-syncs")
         done = subprocess.run(run, check=True, capture_output=True, text=True)
     finally:
         for file in data.glob("*"):
@@ -118,22 +113,22 @@ def test_the_deep_workload_takes_the_rare_path_once(program: Path, tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fs", MODELS)
-def test_the_store_is_correct(program: Path, fs: str, tmp_path: Path) -> None:
-    run = explore(Store(program), tmp_path, "small", (fs,), *states(800))
+def test_the_store_is_correct(built_store: Path, fs: str, tmp_path: Path) -> None:
+    run = explore(Store(built_store), tmp_path, "small", (fs,), *states(800))
     assert (run.code, run.findings) == (0, ()), run.output
     assert run.report["states"]["tested"] >= 800 or run.report["states"]["exhausted"], run.output
 
 
 @pytest.mark.slow
-def test_the_store_is_correct_with_many_jumbo_batches(program: Path, tmp_path: Path) -> None:
-    run = explore(Store(program), tmp_path, "jumbos", ("ext4-ordered", "btrfs"), *states(400))
+def test_the_store_is_correct_with_many_jumbo_batches(built_store: Path, tmp_path: Path) -> None:
+    run = explore(Store(built_store), tmp_path, "jumbos", ("ext4-ordered", "btrfs"), *states(400))
     assert (run.code, run.findings) == (0, ()), run.output
 
 
 @pytest.mark.slow
-def test_recovery_survives_a_power_cut(program: Path, tmp_path: Path) -> None:
+def test_recovery_survives_a_power_cut(built_store: Path, tmp_path: Path) -> None:
     """The run starts with what a crash has left: logs to replay, torn ends, a table that nobody names."""
-    data, store = tmp_path / "data", Store(program)
+    data, store = tmp_path / "data", Store(built_store)
     subprocess.run(store.workload(data, "small", "--stop-after", "60"), stdout=subprocess.DEVNULL, check=True)
     for torn in (max(data.glob("*.log")), next(data.glob("MANIFEST-*"))):
         with torn.open("ab") as file:
@@ -145,15 +140,15 @@ def test_recovery_survives_a_power_cut(program: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_sectors_may_tear(program: Path, tmp_path: Path) -> None:
-    run = explore(Store(program), tmp_path, "blocks", ("ext4-ordered",), "--tear", *states(300))
+def test_sectors_may_tear(built_store: Path, tmp_path: Path) -> None:
+    run = explore(Store(built_store), tmp_path, "blocks", ("ext4-ordered",), "--tear", *states(300))
     assert (run.code, run.findings) == (0, ()), run.output
 
 
 @pytest.mark.slow
 @every_bug
-def test_mistake_is_found(program: Path, bug: StoreBug, tmp_path: Path) -> None:
-    run = explore(Store(program, bug.name), tmp_path, bug.workload, bug.fs[:1], *FOUND_BY)
+def test_mistake_is_found(built_store: Path, bug: StoreBug, tmp_path: Path) -> None:
+    run = explore(Store(built_store, bug.name), tmp_path, bug.workload, bug.fs[:1], *FOUND_BY)
     assert run.code == 1, run.output
     kinds = {finding.kind for finding in run.findings}
     assert bug.kinds[0] in kinds, run.output
@@ -162,14 +157,14 @@ def test_mistake_is_found(program: Path, bug: StoreBug, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", [bug for bug in store_bugs() if bug.safe], ids=lambda bug: bug.name)
-def test_mistake_is_not_reported_where_it_is_forgiven(program: Path, bug: StoreBug, tmp_path: Path) -> None:
-    run = explore(Store(program, bug.name), tmp_path, bug.workload, bug.safe, *SILENT_FOR)
+def test_mistake_is_not_reported_where_it_is_forgiven(built_store: Path, bug: StoreBug, tmp_path: Path) -> None:
+    run = explore(Store(built_store, bug.name), tmp_path, bug.workload, bug.safe, *SILENT_FOR)
     assert (run.code, run.findings) == (0, ()), run.output
 
 
-def test_a_sync_is_left_out_by_name(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sync_is_left_out_by_name(built_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORE_SKIP_SYNC", "commit-log")
-    run = explore(Store(program), tmp_path, "small", ("ext4-ordered",), "--max-states", "200")
+    run = explore(Store(built_store), tmp_path, "small", ("ext4-ordered",), "--max-states", "200")
     assert {finding.kind for finding in run.findings} == {"durability"}, run.output
-    done = subprocess.run([program, "syncs", "--skip-sync", "nothing"], capture_output=True, text=True)
+    done = subprocess.run([built_store, "syncs", "--skip-sync", "nothing"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "store: there is no sync 'nothing'; try: store syncs\n")

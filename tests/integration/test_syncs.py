@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus" / "store")
 
 from harness import CORPUS, POWERCUT, TIMEOUT, check_command, powercut_test
 from memory_cases import memory_cases
-from store_cases import SOURCE, SYNCS, Store, build_store
+from store_cases import SOURCE, SYNCS, Store
 
 from powercut.findings.places import Places
 from powercut.model.filesystem import FILE_SYSTEMS
@@ -92,9 +92,9 @@ class Recorded:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+def recorded(built_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     folder = tmp_path_factory.mktemp("store")
-    store, data = Store(build_store(folder)), folder / "data"
+    store, data = Store(built_store), folder / "data"
     data.mkdir()
     record = [POWERCUT, "record", "-o", folder / "store.trace", "--dir", data, "--"]
     subprocess.run([*record, *store.workload(data, "small")], check=True, capture_output=True)
