@@ -27,7 +27,7 @@ INTERPOSED int pmemobj_tx_begin(void *pool, jmp_buf target, ...) {
         return failed;
     if (pc_self.depth++ == 0) {
         pc_self.transaction = pc_log_number();
-        pc_self.span_count = 0;
+        pc_spans_clear();
     }
     return failed;
 }
@@ -53,16 +53,9 @@ INTERPOSED int pmemobj_tx_end(void) {
     pc_self.depth -= pc_self.depth > 0;
     if (pc_self.depth == 0) {
         pc_self.transaction = 0;
-        pc_self.span_count = 0;
+        pc_spans_clear();
     }
     return NEXT(pmemobj_tx_end)(); /* which may abort the transaction around it */
-}
-
-/* More than there is room for count as PMDK's own. */
-static void span(const void *address, size_t size, const void *site) {
-    if (pc_self.span_count < PC_SPANS_MOST && address)
-        pc_self.spans[pc_self.span_count++] =
-            (struct pc_span){(uintptr_t)address, (uintptr_t)address + size, site};
 }
 
 static const void *at(struct object_id id, uint64_t offset) {
@@ -72,28 +65,28 @@ static const void *at(struct object_id id, uint64_t offset) {
 #define CALLER __builtin_return_address(0)
 
 INTERPOSED int pmemobj_tx_add_range(struct object_id id, uint64_t offset, size_t size) {
-    span(at(id, offset), size, CALLER);
+    pc_span_add(at(id, offset), size, CALLER, true);
     return NEXT(pmemobj_tx_add_range)(id, offset, size);
 }
 
 INTERPOSED int pmemobj_tx_add_range_direct(const void *address, size_t size) {
-    span(address, size, CALLER);
+    pc_span_add(address, size, CALLER, true);
     return NEXT(pmemobj_tx_add_range_direct)(address, size);
 }
 
 INTERPOSED int pmemobj_tx_xadd_range(struct object_id id, uint64_t offset, size_t size, uint64_t flags) {
-    span(at(id, offset), size, CALLER);
+    pc_span_add(at(id, offset), size, CALLER, true);
     return NEXT(pmemobj_tx_xadd_range)(id, offset, size, flags);
 }
 
 INTERPOSED int pmemobj_tx_xadd_range_direct(const void *address, size_t size, uint64_t flags) {
-    span(address, size, CALLER);
+    pc_span_add(address, size, CALLER, true);
     return NEXT(pmemobj_tx_xadd_range_direct)(address, size, flags);
 }
 
 static struct object_id allocated(struct object_id id, size_t size, const void *site) {
     if (id.offset) {
-        span(at(id, 0), size, site);
+        pc_span_add(at(id, 0), size, site, false); /* all of it is new */
         pc_object(PC_GUARD_ALLOCATE, id, site);
     }
     return id;

@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PC_SPANS_MOST = 256 };
+enum { PC_SPANS_MOST = 256, PC_OLD_MOST = 32 << 10 };
 
 /* A range that the program gave to its transaction, and where. */
 struct pc_span {
     uintptr_t low, high;
     const void *site;
+    const char *old; /* what it held then, NULL: not known */
 };
 
 /* This thread. */
@@ -22,8 +23,14 @@ struct pc_self {
     unsigned depth;
     unsigned span_count;
     struct pc_span spans[PC_SPANS_MOST];
+    size_t old_size;
+    char old[PC_OLD_MOST];
 };
 extern _Thread_local struct pc_self pc_self;
+
+/* The transaction may change a range from now on; `kept`: what it holds is worth to be compared with. */
+void pc_span_add(const void *address, size_t size, const void *site, bool kept);
+void pc_spans_clear(void);
 
 /* Bytes at `address` become durable: those at `data`. */
 void pc_update(const void *address, const void *data, size_t size, const void *caller);
