@@ -6,6 +6,8 @@
  */
 #include "ranges.h"
 
+#include "taint/taint.h"
+
 #define LARGEST_STORE 1024 /* bytes: no instruction stores more in one go */
 
 struct pc_file pc_files[1 << 16];
@@ -32,7 +34,8 @@ const struct pc_range *pc_range_from(Addr address) {
     return low < pc_range_count ? &ranges[low] : NULL;
 }
 
-static void rebuild_filter(void) {
+static void rebuild_filters(void) {
+    pc_taint_ranges_changed(ranges, pc_range_count);
     VG_(memset)(pc_filter, 0, sizeof(pc_filter));
     for (UInt i = 0; i < pc_range_count; i++) {
         /* A store may start below the range and reach into it. */
@@ -93,7 +96,7 @@ void pc_ranges_map(Addr start, SizeT length, ULong inode, ULong offset, Bool wri
         return;
     struct pc_range range = {start, start + VG_PGROUNDUP(length), offset, (UShort)file, writable};
     insert(&range);
-    rebuild_filter();
+    rebuild_filters();
 }
 
 void pc_ranges_each(Addr start, SizeT length, void (*found)(const struct pc_range *part)) {
@@ -131,7 +134,7 @@ void pc_ranges_unmap(Addr start, SizeT length, void (*gone)(const struct pc_rang
             gone(&part);
     }
     if (changed)
-        rebuild_filter();
+        rebuild_filters();
 }
 
 void pc_ranges_move(Addr from, SizeT length, Addr to, SizeT new_length,

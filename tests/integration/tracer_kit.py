@@ -123,11 +123,13 @@ def record(
     *options: str,
     trace: Path | None = None,
     code: int | None = 0,
+    stacks: bool = False,
     **settings: object,
 ) -> Recording:
-    """Run the tracer on a command, with stacks off unless the options say otherwise."""
+    """Run the tracer on a command."""
     output = trace or folder.parent / "run.trace"
-    arguments = [tracer(), "--output", str(output), "--dir", str(folder), "--no-stacks", *options, "--"]
+    arguments = [tracer(), "--output", str(output), "--dir", str(folder), *options, "--"]
+    arguments[5:5] = [] if stacks else ["--no-stacks"]
     run = subprocess.run(
         [*arguments, *map(str, command)], capture_output=True, text=True, timeout=60, **{"cwd": folder, **settings}
     )

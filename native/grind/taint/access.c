@@ -46,35 +46,34 @@ static void sink(pc_site site, Addr address, pc_labels value, pc_labels where) {
         pc_taint_sink(site, address, size, value, where);
 }
 
-/* 16 or 32 bytes: `low` and `high` are the sets of two lanes each. Else both sets of `low` are of all. */
-static void on_store(pc_site site, Addr address, ULong low, ULong high, ULong where) {
-    UInt size = PC_SITE_SIZE(site);
-    pc_labels value = pc_labels_union(pc_unpacked(low), pc_unpacked(high));
+/* 32 bytes: `low` and `high` are the sets of two lanes each. */
+static void on_wide_store(pc_site site, Addr address, ULong low, ULong high, ULong where) {
     pc_labels lanes[] = {(pc_labels)low, (pc_labels)(low >> 32), (pc_labels)high, (pc_labels)(high >> 32)};
-    if (size == 2 * LANE || size == 4 * LANE)
-        for (UInt i = 0; i < size / LANE; i++)
-            pc_labelled_write(address + i * LANE, LANE, lanes[i]);
-    else
-        pc_labelled_write(address, size, value);
-    sink(site, address, value, pc_unpacked(where));
+    for (UInt i = 0; i < PC_SITE_SIZE(site) / LANE; i++)
+        pc_labelled_write(address + i * LANE, LANE, lanes[i]);
+    sink(site, address, pc_labels_union(pc_unpacked(low), pc_unpacked(high)), pc_unpacked(where));
 }
 
-static IRExpr *filter_byte(struct pc_taint_pass *pass, IRExpr *address, const UChar *filter, UChar shift,
-                           ULong mask) {
-    IRExpr *line = binary(pass->out, Iop_Shr64, address, IRExpr_Const(IRConst_U8(shift)));
-    IRExpr *index = binary(pass->out, Iop_And64, line, word(mask));
-    return load(pass->out, Ity_I8, binary(pass->out, Iop_Add64, index, address_of(filter)));
+/* 16 bytes: `sets` are those of both lanes. Else both are of all. */
+static void on_store(pc_site site, Addr address, ULong sets, ULong where) {
+    pc_labels value = pc_unpacked(sets);
+    if (PC_SITE_SIZE(site) == 2 * LANE) {
+        on_wide_store(site, address, sets, 0, where);
+        return;
+    }
+    pc_labelled_write(address, PC_SITE_SIZE(site), value);
+    if ((value | where) != 0)
+        sink(site, address, value, pc_unpacked(where));
 }
 
-/* Whether the helper must be called. `sets`: a sum of what address and data have, NULL: nothing. */
+/* Not 0 if the helper must be called. `sets`: a sum of what address and data have, NULL: nothing. */
 static IRExpr *must_look(struct pc_taint_pass *pass, IRExpr *address, IRExpr *sets) {
-    IRExpr *labelled = filter_byte(pass, address, pc_labelled_filter, PC_LABELLED_SHIFT, PC_LABELLED_MASK);
-    IRExpr *mapped = filter_byte(pass, address, pc_filter, PC_FILTER_SHIFT, PC_FILTER_MASK);
-    IRExpr *either = binary(pass->out, Iop_Or8, labelled, mapped);
-    if (sets == NULL)
-        return unary(pass->out, Iop_CmpNEZ8, either);
-    IRExpr *all = binary(pass->out, Iop_Or64, unary(pass->out, Iop_8Uto64, either), sets);
-    return unary(pass->out, Iop_CmpNEZ64, all);
+    /* The index, times the size of an entry. */
+    IRExpr *part = binary(pass->out, Iop_Shr64, address, IRExpr_Const(IRConst_U8(PC_LABELLED_SHIFT - 1)));
+    IRExpr *offset = binary(pass->out, Iop_And64, part, word((ULong)PC_LABELLED_MASK << 1));
+    IRExpr *at = binary(pass->out, Iop_Add64, offset, address_of(pc_labelled_filter));
+    IRExpr *labelled = unary(pass->out, Iop_16Uto64, load(pass->out, Ity_I16, at));
+    return pc_either(pass, labelled, sets);
 }
 
 static IRExpr *sum(struct pc_taint_pass *pass, IRExpr *so_far, const struct pc_lane *lane) {
@@ -87,10 +86,10 @@ static IRExpr *plus(struct pc_taint_pass *pass, IRExpr *address, UInt offset) {
 
 static IRExpr *load_call(struct pc_taint_pass *pass, IRExpr *address, UInt size, const struct pc_lane *where,
                          IRExpr *condition) {
-    IRExpr *guard = both(pass->out, must_look(pass, address, sum(pass, NULL, where)), condition);
+    IRExpr *look = must_look(pass, address, sum(pass, NULL, where));
     pc_site site = PC_SITE(pass->pc, size, PC_MEMORY_LOAD, 0);
     IRExpr *through = pc_packed(pass, where->atoms[0], where->atoms[1]);
-    return pc_answer(pass, "on_load", on_load, mkIRExprVec_3(word(site), address, through), guard);
+    return pc_answer(pass, "on_load", on_load, mkIRExprVec_3(word(site), address, through), look, condition);
 }
 
 struct pc_shade pc_access_load(struct pc_taint_pass *pass, IRExpr *address, IRType type, IRExpr *condition) {
@@ -127,13 +126,17 @@ void pc_access_store(struct pc_taint_pass *pass, IRExpr *address, UInt size, con
     IRExpr *all = sum(pass, NULL, &where);
     for (UInt i = 0; i < value->lanes; i++)
         all = sum(pass, all, &lane[i]);
-    IRExpr *guard = both(pass->out, must_look(pass, address, all), condition);
+    IRExpr *look = unary(pass->out, Iop_CmpNEZ64, must_look(pass, address, all));
+    IRExpr *guard = both(pass->out, look, condition);
     IRExpr *low = value->lanes == 1 ? pc_packed(pass, lane[0].atoms[0], lane[0].atoms[1])
                                     : lane_pair(pass, &lane[0], &lane[1]);
-    IRExpr *high = value->lanes == 4 ? lane_pair(pass, &lane[2], &lane[3]) : word(0);
-    pc_site site = PC_SITE(pass->pc, size, PC_MEMORY_STORE, 0);
+    IRExpr *site = word(PC_SITE(pass->pc, size, PC_MEMORY_STORE, 0));
     IRExpr *through = pc_packed(pass, where.atoms[0], where.atoms[1]);
-    call(pass->out, "on_store", on_store, mkIRExprVec_5(word(site), address, low, high, through), guard);
+    if (value->lanes < 4)
+        call(pass->out, "on_store", on_store, mkIRExprVec_4(site, address, low, through), guard);
+    else
+        call(pass->out, "on_wide_store", on_wide_store,
+             mkIRExprVec_5(site, address, low, lane_pair(pass, &lane[2], &lane[3]), through), guard);
 }
 
 struct pc_lane pc_access_read(struct pc_taint_pass *pass, IRExpr *address, UInt size, IRExpr *condition) {
@@ -141,7 +144,7 @@ struct pc_lane pc_access_read(struct pc_taint_pass *pass, IRExpr *address, UInt 
     pc_site site = PC_SITE(pass->pc, size, PC_MEMORY_LOAD, 0);
     IRExpr *through = pc_packed(pass, where.atoms[0], where.atoms[1]);
     return pc_lane_with(
-        pc_answer(pass, "on_read", on_read, mkIRExprVec_3(word(site), address, through), condition));
+        pc_answer(pass, "on_read", on_read, mkIRExprVec_3(word(site), address, through), NULL, condition));
 }
 
 void pc_access_write(struct pc_taint_pass *pass, IRExpr *address, UInt size, const struct pc_lane *value,
@@ -149,7 +152,7 @@ void pc_access_write(struct pc_taint_pass *pass, IRExpr *address, UInt size, con
     struct pc_lane where = pc_flow_atom(pass, address).lane[0];
     pc_site site = PC_SITE(pass->pc, size, PC_MEMORY_STORE, 0);
     IRExpr *through = pc_packed(pass, where.atoms[0], where.atoms[1]);
-    IRExpr *set = pc_lane_set(pass, value), *twice = pc_packed(pass, set, set);
-    call(pass->out, "on_store", on_store, mkIRExprVec_5(word(site), address, twice, twice, through),
-         condition);
+    IRExpr *set = pc_lane_set(pass, value);
+    call(pass->out, "on_store", on_store,
+         mkIRExprVec_4(word(site), address, pc_packed(pass, set, set), through), condition);
 }

@@ -32,6 +32,7 @@
 
 enum pc_labels_flag {
     PC_LABELS_EFFECTS = 1, /* EFFECT records in the trace: what stores and outputs depend on */
+    PC_LABELS_FAULTS = 2,  /* faults, and for them uses and branches */
 };
 
 enum pc_label_use_kind {

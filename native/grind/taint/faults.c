@@ -169,5 +169,6 @@ void __wrap_vgPlain_nuke_all_threads_except(ThreadId me, UInt reason) {
 }
 
 void pc_faults_init(void) {
+    pc_faults_wanted = True;
     VG_(track_pre_deliver_signal)(on_signal);
 }

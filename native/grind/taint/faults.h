@@ -6,8 +6,9 @@
 
 #include "shades.h"
 
-extern Bool pc_faults_wanted; /* set before the program starts */
+extern Bool pc_faults_wanted;
 
+/* Before the program starts: they are wanted. */
 void pc_faults_init(void);
 
 /* Emission, as in taint.h. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Before: an expression of flat code. After: its shade. What an operation gives has the labels of all its
- * operands in all its lanes, but for those that move lanes or work on each alone (lanes.h), and but for
- * arguments of helpers that Valgrind says do not matter to the result (the kind of flags).
+ * operands in all its lanes, but for those that move lanes or work on each alone (lanes.h).
  */
 #include "flow.h"
 
@@ -40,6 +39,8 @@ static struct pc_shade operation(struct pc_taint_pass *pass, IROp op, IRType typ
     struct pc_shade shades[2], result;
     for (UInt i = 0; i < 2 && i < count; i++)
         shades[i] = pc_flow_atom(pass, operands[i]);
+    if (op == Iop_64to8 && shades[0].shadow != NULL)
+        return (struct pc_shade){.lanes = 1, .lane = {pc_registers_part(pass, shades[0].shadow)}};
     if (count == 1 && pc_lanes_unary(op, &shades[0], &result))
         return result;
     if (count == 2 && pc_lanes_binary(pass, op, &shades[0], &shades[1], &result))
@@ -48,13 +49,10 @@ static struct pc_shade operation(struct pc_taint_pass *pass, IROp op, IRType typ
 }
 
 static struct pc_shade helper_call(struct pc_taint_pass *pass, const IRExpr *expression) {
-    IRExpr *operands[PC_MOST_ATOMS];
     UInt count = 0;
-    IRExpr **args = expression->Iex.CCall.args;
-    for (UInt i = 0; args[i] != NULL && count < PC_MOST_ATOMS; i++)
-        if ((expression->Iex.CCall.cee->mcx_mask >> i & 1) == 0)
-            operands[count++] = args[i];
-    return mixed(pass, expression->Iex.CCall.retty, operands, count);
+    while (expression->Iex.CCall.args[count] != NULL)
+        count++;
+    return mixed(pass, expression->Iex.CCall.retty, expression->Iex.CCall.args, count);
 }
 
 static struct pc_lane chosen_lane(struct pc_taint_pass *pass, const IRExpr *condition,

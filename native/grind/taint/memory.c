@@ -18,10 +18,12 @@
 #define FILE_SHIFT 44u
 #define FIRST_SIZE 1024u
 #define RECENT     512u
-#define REACH      32u  /* bytes: the longest access that looks at the filter */
-#define FULL       255u /* of a byte in the filter: no longer counted */
+#define REACH      32u     /* bytes: the longest access that looks at the filter */
+#define MAPPED     0x8000u /* in the filter: part of a range, or just below one */
+#define FULL       0x7fffu /* in the filter: too many labelled words to be counted */
 
-UChar pc_labelled_filter[PC_LABELLED_MASK + 1];
+/* Labelled words in each part of memory, and whether it may be MAPPED. */
+UShort pc_labelled_filter[PC_LABELLED_MASK + 1];
 void (*pc_labelled_painter)(ULong inode, ULong offset, pc_paint paint, void *page);
 
 struct page {
@@ -32,7 +34,14 @@ struct page {
 
 static struct page **table;
 static UInt table_size, page_count;
-static struct page *recent[RECENT]; /* by key: most accesses are to few pages */
+/* The last answers, by key: most accesses are to few pages. */
+static struct {
+    ULong key;
+    struct page *page; /* NULL: there is none */
+} recent[RECENT];
+
+static struct pc_range near; /* the range that was last found */
+static ULong near_key;       /* of its first page */
 
 static UInt bucket_of(ULong key) {
     return (UInt)(key * 0x9e3779b97f4a7c15ull >> 32) & (table_size - 1);
@@ -54,14 +63,13 @@ static void grow(void) {
 }
 
 static struct page *find(ULong key) {
-    struct page **slot = &recent[key % RECENT];
-    if (*slot != NULL && (*slot)->key == key)
-        return *slot;
+    if (recent[key % RECENT].key == key)
+        return recent[key % RECENT].page;
     struct page *page = table_size == 0 ? NULL : table[bucket_of(key)];
     while (page != NULL && page->key != key)
         page = page->next;
-    if (page != NULL)
-        *slot = page;
+    recent[key % RECENT].key = key;
+    recent[key % RECENT].page = page;
     return page;
 }
 
@@ -73,24 +81,26 @@ static struct page *make(ULong key) {
     page->next = table[bucket_of(key)];
     table[bucket_of(key)] = page;
     page_count++;
+    recent[key % RECENT].key = key;
+    recent[key % RECENT].page = page;
     return page;
 }
 
-static void count_line(ULong line, Bool more) {
-    UChar *byte = &pc_labelled_filter[line & PC_LABELLED_MASK];
-    if (*byte != FULL)
-        *byte = (UChar)(*byte + (more ? 1 : -1));
+static void count_part(ULong part, Bool more) {
+    UShort *entry = &pc_labelled_filter[part & PC_LABELLED_MASK];
+    if ((*entry & FULL) != FULL)
+        *entry = (UShort)(*entry + (more ? 1 : -1));
 }
 
-/* A word got its first label, or lost its last one. An access may start in the line below. */
+/* A word got its first label, or lost its last one. An access may start in the part below. */
 static void count_word(ULong key, UInt index, Bool more) {
     if ((key & OF_FILE) != 0)
         return;
     Addr address = key << PAGE_SHIFT | index * WORD;
-    ULong line = address >> PC_LABELLED_SHIFT;
-    count_line(line, more);
-    if ((address - REACH) >> PC_LABELLED_SHIFT != line)
-        count_line(line - 1, more);
+    ULong part = address >> PC_LABELLED_SHIFT;
+    count_part(part, more);
+    if ((address - REACH) >> PC_LABELLED_SHIFT != part)
+        count_part(part - 1, more);
 }
 
 static void set_word(struct page *page, UInt index, pc_word word) {
@@ -114,15 +124,44 @@ static void paint(void *page, UInt offset, UInt length, pc_labels labels) {
     write_page(page, offset, length, labels);
 }
 
+static void mark(const struct pc_range *range, Bool mapped) {
+    ULong first = (range->start - REACH) >> PC_LABELLED_SHIFT, end = (range->end - 1) >> PC_LABELLED_SHIFT;
+    if (end - first > PC_LABELLED_MASK)
+        end = first + PC_LABELLED_MASK;
+    for (ULong part = first; part <= end; part++) {
+        UShort *entry = &pc_labelled_filter[part & PC_LABELLED_MASK];
+        *entry = (UShort)(mapped ? *entry | MAPPED : *entry & ~MAPPED);
+    }
+}
+
+void pc_taint_ranges_changed(const struct pc_range *ranges, UInt count) {
+    static struct pc_range *known;
+    static UInt known_count;
+    near = (struct pc_range){0};
+    if (!pc_taint_wanted)
+        return;
+    for (UInt i = 0; i < known_count; i++)
+        mark(&known[i], False);
+    known = VG_(realloc)("powercut.marks", known, (count + 1) * sizeof(*known));
+    known_count = count;
+    for (UInt i = 0; i < count; i++) {
+        known[i] = ranges[i];
+        mark(&known[i], True);
+    }
+}
+
 /* Which page an address lies in. */
 static ULong key_of(Addr address) {
-    if (pc_filter[address >> PC_FILTER_SHIFT & PC_FILTER_MASK] == 0)
+    if ((pc_labelled_filter[address >> PC_LABELLED_SHIFT & PC_LABELLED_MASK] & MAPPED) == 0)
         return address >> PAGE_SHIFT;
-    const struct pc_range *range = pc_range_from(address);
-    if (range == NULL || range->start > address)
-        return address >> PAGE_SHIFT;
-    ULong offset = range->offset + (address - range->start);
-    return OF_FILE | (ULong)range->file << FILE_SHIFT | offset >> PAGE_SHIFT;
+    if (address < near.start || address >= near.end) {
+        const struct pc_range *range = pc_range_from(address);
+        if (range == NULL || range->start > address)
+            return address >> PAGE_SHIFT;
+        near = *range;
+        near_key = OF_FILE | (ULong)range->file << FILE_SHIFT | range->offset >> PAGE_SHIFT;
+    }
+    return near_key + ((address - near.start) >> PAGE_SHIFT);
 }
 
 static struct page *make_painted(ULong key) {
@@ -164,6 +203,11 @@ static pc_labels read_page(const struct page *page, UInt offset, UInt length) {
 
 pc_labels pc_labelled_read(Addr address, SizeT length) {
     pc_labels found = 0;
+    if (address % WORD + length <= WORD) { /* by far the most */
+        const struct page *page = page_at(address);
+        pc_word word = page == NULL ? 0 : page->words[address % PAGE / WORD];
+        return word == 0 ? 0 : pc_word_read(word, address % WORD, (UInt)(address % WORD + length));
+    }
     EACH_PART(address, length, part, size) {
         const struct page *page = page_at(part);
         if (page != NULL)
@@ -187,8 +231,8 @@ static void drop(struct page **link) {
     for (UInt i = 0; i < WORDS; i++)
         set_word(page, i, 0);
     *link = page->next;
-    if (recent[page->key % RECENT] == page)
-        recent[page->key % RECENT] = NULL;
+    if (recent[page->key % RECENT].page == page)
+        recent[page->key % RECENT].key = 0;
     page_count--;
     VG_(free)(page);
 }

@@ -5,12 +5,12 @@
 
 #include "taint.h"
 
-/* Generated code passes by an access of at most 32 bytes to ordinary memory at a when the byte
- * pc_labelled_filter[a >> PC_LABELLED_SHIFT & PC_LABELLED_MASK] is 0: none of them has a label. Mapped ranges
- * are not counted here: see pc_filter. */
-#define PC_LABELLED_SHIFT 6
-#define PC_LABELLED_MASK  0xffff
-extern UChar pc_labelled_filter[PC_LABELLED_MASK + 1];
+/* Generated code passes by an access of at most 32 bytes at a when the number
+ * pc_labelled_filter[a >> PC_LABELLED_SHIFT & PC_LABELLED_MASK] is 0: none of them has a label, and none lies
+ * in a mapped range. */
+#define PC_LABELLED_SHIFT 10
+#define PC_LABELLED_MASK  0x3fffff
+extern UShort pc_labelled_filter[PC_LABELLED_MASK + 1];
 
 /* Which bytes of mapped files have labels from the start; NULL: none. Asked once for each page of a file, and
  * answers by calls of `paint` with parts of it. */

@@ -132,8 +132,8 @@ void pc_origins_open(void) {
     ranges = (const struct pc_label_range *)((Addr)board + board->ranges);
     pc_labelled_painter = paint_page;
     pc_taint_wanted = True;
-    pc_faults_wanted = True;
-    pc_faults_init();
+    if ((board->flags & PC_LABELS_FAULTS) != 0)
+        pc_faults_init();
     if ((board->flags & PC_LABELS_EFFECTS) != 0) {
         pc_taint_sink = on_sink;
         pc_taint_sink_call = on_sink_call;

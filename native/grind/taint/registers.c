@@ -48,8 +48,7 @@ static Int part_size(Int offset) {
     return is_wide(offset) ? 4 : 1;
 }
 
-static struct pc_lane get_part(struct pc_taint_pass *pass, Int offset) {
-    IRExpr *shadow = keep(pass->out, IRExpr_Get(pass->shadow + offset, Ity_I64));
+struct pc_lane pc_registers_part(struct pc_taint_pass *pass, IRExpr *shadow) {
     IRExpr *part = high_half(pass, shadow);
     IRExpr *alone = unary(pass->out, Iop_CmpNEZ64, part);
     IRExpr *set = binary(pass->out, Iop_And64, part, word((UInt)~PC_LABELS_FREE));
@@ -70,8 +69,11 @@ static void put_part(struct pc_taint_pass *pass, Int offset, Int size, const str
 struct pc_shade pc_registers_get(struct pc_taint_pass *pass, Int offset, IRType type) {
     struct pc_shade shade = {.lanes = pc_lanes_of(type)};
     Int size = sizeofIRType(type), start = offset & ~(WORD - 1);
-    if (size < WORD && offset == start && size <= part_size(offset) && is_followed(offset)) {
-        shade.lane[0] = get_part(pass, offset);
+    Bool part = size < WORD && offset == start && size <= part_size(offset);
+    if (is_followed(start) && (part || (size == WORD && !is_wide(start)))) {
+        shade.shadow = keep(pass->out, IRExpr_Get(pass->shadow + start, Ity_I64));
+        shade.lane[0] =
+            part ? pc_registers_part(pass, shade.shadow) : pc_lane_with(low_half(pass, shade.shadow));
         return shade;
     }
     for (UInt i = 0; i < shade.lanes; i++)

@@ -13,6 +13,9 @@
 struct pc_shade pc_registers_get(struct pc_taint_pass *pass, Int offset, IRType type);
 void pc_registers_put(struct pc_taint_pass *pass, Int offset, IRType type, const struct pc_shade *shade);
 
+/* The labels of the lowest part of a register whose shadow this is. */
+struct pc_lane pc_registers_part(struct pc_taint_pass *pass, IRExpr *shadow);
+
 /* Registers chosen at run time: those of the x87. */
 struct pc_shade pc_registers_get_indexed(struct pc_taint_pass *pass, const IRExpr *expression);
 void pc_registers_put_indexed(struct pc_taint_pass *pass, const IRPutI *put, const struct pc_shade *shade);

@@ -39,15 +39,22 @@ IRExpr *pc_either(struct pc_taint_pass *pass, IRExpr *sum, IRExpr *set) {
     return sum == NULL ? set : set == NULL ? sum : binary(pass->out, Iop_Or64, sum, set);
 }
 
+static IRExpr *holds(struct pc_taint_pass *pass, IRExpr *look, IRExpr *condition) {
+    return both(pass->out, look == NULL ? NULL : unary(pass->out, Iop_CmpNEZ64, look), condition);
+}
+
 IRExpr *pc_answer(struct pc_taint_pass *pass, const HChar *name, void *helper, IRExpr **arguments,
-                  IRExpr *guard) {
+                  IRExpr *look, IRExpr *condition) {
     IRTemp answer = newIRTemp(pass->out->tyenv, Ity_I64);
     IRDirty *dirty = unsafeIRDirty_1_N(answer, 0, name, VG_(fnptr_to_fnentry)(helper), arguments);
+    Bool always = look == NULL && condition == NULL;
+    if (!always)
+        dirty->guard = holds(pass, look, condition);
     addStmtToIRSB(pass->out, IRStmt_Dirty(dirty));
-    if (guard == NULL)
+    if (always)
         return IRExpr_RdTmp(answer);
-    dirty->guard = guard;
-    return keep(pass->out, IRExpr_ITE(guard, IRExpr_RdTmp(answer), word(0)));
+    /* Asked again: a condition that is used once stays in the processor's flags. */
+    return keep(pass->out, IRExpr_ITE(holds(pass, look, condition), IRExpr_RdTmp(answer), word(0)));
 }
 
 pc_labels pc_unpacked(ULong packed) {
@@ -74,14 +81,14 @@ static IRExpr *union_of_two(struct pc_taint_pass *pass, const struct pc_lane *la
         if (!pc_lane_is_empty(of) && eqIRAtom(of->atoms[0], a) && eqIRAtom(of->atoms[1], b))
             return pass->united[i].set;
     }
-    IRExpr *guard = unary(pass->out, Iop_CmpNEZ64, binary(pass->out, Iop_And64, a, b));
+    IRExpr *several = binary(pass->out, Iop_And64, a, b);
     IRTemp answer = newIRTemp(pass->out->tyenv, Ity_I64);
     IRDirty *dirty =
         unsafeIRDirty_1_N(answer, 0, "unite_two", VG_(fnptr_to_fnentry)(unite_two), mkIRExprVec_2(a, b));
-    dirty->guard = guard;
+    dirty->guard = holds(pass, several, NULL);
     addStmtToIRSB(pass->out, IRStmt_Dirty(dirty));
     IRExpr *other = binary(pass->out, Iop_Or64, a, b);
-    IRExpr *set = keep(pass->out, IRExpr_ITE(guard, IRExpr_RdTmp(answer), other));
+    IRExpr *set = keep(pass->out, IRExpr_ITE(holds(pass, several, NULL), IRExpr_RdTmp(answer), other));
     pass->united[pass->united_next].of = *lane;
     pass->united[pass->united_next].set = set;
     pass->united_next = (pass->united_next + 1) % PC_UNITED;
@@ -104,8 +111,7 @@ static IRExpr *union_of_many(struct pc_atoms *atoms) {
         any = pc_either(atoms->pass, pc_either(atoms->pass, any, low), high);
     }
     return pc_answer(atoms->pass, "unite_packed", unite_packed,
-                     mkIRExprVec_4(packed[0], packed[1], packed[2], packed[3]),
-                     unary(atoms->pass->out, Iop_CmpNEZ64, any));
+                     mkIRExprVec_4(packed[0], packed[1], packed[2], packed[3]), any, NULL);
 }
 
 static void add_atom(struct pc_atoms *atoms, IRExpr *atom) {

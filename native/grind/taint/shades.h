@@ -21,6 +21,7 @@ struct pc_lane {
 
 struct pc_shade {
     UInt lanes;
+    IRExpr *shadow; /* if it is what a general register holds: see registers.h; else NULL */
     struct pc_lane lane[PC_MOST_LANES];
 };
 
@@ -67,8 +68,10 @@ pc_labels pc_unpacked(ULong packed);
 /* Not 0 if one of them is not 0; `sum` may be NULL. */
 IRExpr *pc_either(struct pc_taint_pass *pass, IRExpr *sum, IRExpr *set);
 
-/* A call of a helper with a result; 0 if the guard (NULL: none) does not hold. */
+/* A call of a helper with a result. 0 if the word `look` is 0, or if the condition does not hold (NULL:
+ * none).
+ */
 IRExpr *pc_answer(struct pc_taint_pass *pass, const HChar *name, void *helper, IRExpr **arguments,
-                  IRExpr *guard);
+                  IRExpr *look, IRExpr *condition);
 
 #endif

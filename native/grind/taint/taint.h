@@ -52,6 +52,8 @@ void pc_taint_end(struct pc_taint_pass *pass);
 void pc_taint_before_call(ThreadId tid, UInt number, const UWord *args);
 void pc_taint_after_call(ThreadId tid, UInt number, const UWord *args, SysRes result);
 void pc_taint_kernel_wrote(Addr address, SizeT length);
+/* The mapped ranges are these now. */
+void pc_taint_ranges_changed(const struct pc_range *ranges, UInt count);
 void pc_taint_thread_started(ThreadId tid);
 /* In a forked child. */
 void pc_taint_forked(void);

@@ -5,15 +5,21 @@ Only names, numbers and record layouts live here; tests/unit/test_taint_board.py
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 
 import numpy as np
 
 MAGIC, VERSION = 0x4C424C50, 1
 THREADS, BRANCHES, USES, FAULTS = 500, 64, 4, 8
 HEADER_SIZE = 65536  # bytes kept for the header
-EFFECTS = 1  # the one flag
 SOME = 0x80000000  # added to the number of a node in every set that is not empty
+
+
+class BoardFlag(IntFlag):
+    """What the tracer tells."""
+
+    EFFECTS = 1
+    FAULTS = 2
 
 
 class UseKind(IntEnum):

@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 
 from powercut.heal import board_layout as layout
-from powercut.heal.board_layout import FaultKind, UseKind
+from powercut.heal.board_layout import BoardFlag, FaultKind, UseKind
 
 NODES = 1 << 22  # 64 MB of sets, of which only those in use take memory
 
@@ -117,10 +117,13 @@ def without_overlaps(ranges: Iterable[LabelRange]) -> list[LabelRange]:
 class LabelsBoard:
     """The board of one run. To be closed, or used as a context, which also frees its memory."""
 
-    def __init__(self, ranges: Iterable[LabelRange], *, effects: bool = False, nodes: int = NODES) -> None:
+    def __init__(
+        self, ranges: Iterable[LabelRange], *, effects: bool = False, faults: bool = True, nodes: int = NODES
+    ) -> None:
         """A board for these ranges, later ones above earlier ones.
 
-        With `effects`, the trace tells what stores into mapped files and outputs depend on (`Kind.EFFECT`).
+        With `effects`, the trace tells what stores into mapped files and outputs depend on (`Kind.EFFECT`). Without
+        `faults`, there are no faults, uses and branches, and the run is faster.
         """
         rows = [(r.inode, r.offset, r.length, r.number) for r in without_overlaps(ranges)]
         table = np.array(rows, dtype=layout.RANGE)
@@ -130,7 +133,7 @@ class LabelsBoard:
         self._memory = mmap.mmap(self.descriptor, 0)
         header = np.zeros((), dtype=layout.BOARD)
         header["magic"], header["version"] = layout.MAGIC, layout.VERSION
-        header["flags"] = layout.EFFECTS if effects else 0
+        header["flags"] = BoardFlag.EFFECTS * effects | BoardFlag.FAULTS * faults
         header["range_count"], header["node_capacity"] = len(rows), nodes
         header["threads"], header["ranges"], header["nodes"] = where.threads, where.ranges, where.nodes
         self._memory[: layout.BOARD.itemsize] = header.tobytes()
