@@ -56,7 +56,6 @@ static void insert(uint64_t key) {
             resize(number);
         pthread_mutex_unlock(&resizing);
     }
-    say("inserted %lu", key);
 }
 
 static void *run(void *number) {

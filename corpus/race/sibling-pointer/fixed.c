@@ -82,7 +82,6 @@ static void insert(uint64_t key) {
         while ((sibling = next(&pool->leaf[number], key)))
             number = sibling - 1;
     while (!try_insert(number, key));
-    say("inserted %lu", key);
 }
 
 static void *run(void *number) {
