@@ -1,4 +1,4 @@
-"""The hash table and the B+ tree of race/index: how they are built, their seeded mistakes, the commands that run them."""
+"""The hash table and the B+ tree of race/index: how they are built, their mistakes, the commands that run them."""
 
 from __future__ import annotations
 

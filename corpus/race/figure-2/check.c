@@ -1,5 +1,5 @@
-/* All that was inserted is found, and nothing lies in a table where nobody looks for it: the next table holds
- * at most copies of what this one holds. */
+/* Nothing lies in a table where nobody looks for it: the next table holds at most copies of what this one
+ * holds. */
 #include "pool.h"
 
 static int holds(struct table *table, uint64_t key) {

@@ -1,5 +1,5 @@
-/* All that was inserted is found along the chain, and no key lies in a leaf that the chain does not reach and
- * in no other: a leaf that was being linked holds copies. */
+/* No key lies in a leaf that the chain does not reach, and in no other: a leaf that was about to be linked
+ * holds copies. */
 #include "pool.h"
 
 int main(void) {
