@@ -1,19 +1,12 @@
 /* Figure 1 of the PMRace paper. One thread stores x and flushes it when the lock is free again; the other can
- * copy x to y, and persist y, in between. After a power cut y is there, and x is not.
- *
- * And the lock is persisted while it is taken; nothing frees it after a power cut. */
+ * copy x to y, and persist y, in between. After a power cut y is there, and x is not. */
 #include "pool.h"
 
 static struct pool *pool;
 
-static void acquire(void) {
-    lock(&pool->g); // LOCK
-    persist(&pool->g, sizeof pool->g);
-}
-
 static void *grow(void *unused) {
     for (uint64_t round = 1; round <= ROUNDS; round++) {
-        acquire();
+        lock(&pool->g);
         pool->x = round; // WRITE
         unlock(&pool->g);
         persist(&pool->x, sizeof pool->x);
@@ -23,7 +16,7 @@ static void *grow(void *unused) {
 
 static void *copy(void *unused) {
     for (int round = 0; round < ROUNDS; round++) {
-        acquire();
+        lock(&pool->g);
         pool->y = pool->x; // READ EFFECT
         persist(&pool->y, sizeof pool->y);
         unlock(&pool->g);

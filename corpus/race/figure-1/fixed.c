@@ -1,5 +1,4 @@
-/* The fixed twin of buggy.c: x is durable before the lock is free, and the recovery (check-fixed.c) frees the
- * lock, whatever a power cut left there. */
+/* The fixed twin of buggy.c: x is durable before the lock is free. */
 #include "pool.h"
 
 static struct pool *pool;
