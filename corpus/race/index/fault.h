@@ -7,11 +7,11 @@ enum bug {
     BUG_NONE,
     BUG_TABLE_POINTER, /* inter-thread: insert through a table pointer that is not durable */
     BUG_SIBLING,       /* inter-thread: insert through a sibling pointer that is not durable */
-    BUG_VALUE_LATE,    /* inter-thread: copy a value that is not durable */
-    BUG_ARENA,         /* intra-thread: take memory behind an end that is not durable */
+    BUG_VALUE,         /* inter-thread: copy a value that is not durable */
+    BUG_CAPACITY,      /* intra-thread: store a capacity made of a size that is not durable */
     BUG_SEPARATOR,     /* intra-thread: lead a parent to a node by a link that is not durable */
     BUG_LOCKS_KEPT,    /* synchronization: locks stay taken after a power cut */
-    BUG_LOCK_HELD,     /* of threads alone: a lock that is not released */
+    BUG_LOCK_HELD,     /* of threads alone: a lock that one way out does not release */
     BUG_COUNT,
 };
 

@@ -5,12 +5,10 @@ struct pool *pool;
 
 void *take(struct worker *self, size_t size) {
     struct arena *arena = &pool->arena[self->arena];
-    uint64_t used = __atomic_load_n(&arena->used, __ATOMIC_RELAXED),
-             lines = (size + LINE - 1) / LINE; // READ arena
+    uint64_t used = __atomic_load_n(&arena->used, __ATOMIC_RELAXED), lines = (size + LINE - 1) / LINE;
     need(used + lines <= ARENA_LINES, "the pool is full");
-    __atomic_store_n(&arena->used, used + lines, __ATOMIC_RELAXED); // WRITE arena
-    if (!has_bug(BUG_ARENA))
-        persist(&arena->used, sizeof arena->used);
+    __atomic_store_n(&arena->used, used + lines, __ATOMIC_RELAXED);
+    persist(&arena->used, sizeof arena->used);
     return pool->space[self->arena] + used * LINE;
 }
 

@@ -18,7 +18,9 @@ struct arena {
 struct pool {
     _Alignas(LINE) uint64_t root;     /* the table, or the top node of the tree; 0: nothing is made yet */
     _Alignas(LINE) uint64_t building; /* the table to which another one is being copied; 0: none */
-    struct arena arena[ARENAS];       /* the first one is for the time without threads */
+    _Alignas(LINE)
+        uint64_t capacity; /* keys for which the table, or the one that is built, has a place of its own */
+    struct arena arena[ARENAS]; /* the first one is for the time without threads */
     _Alignas(LINE) char space[ARENAS][(size_t)ARENA_LINES * LINE];
 };
 

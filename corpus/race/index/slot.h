@@ -5,7 +5,7 @@
  * not its own. */
 #pragma once
 
-#include "lock.h"
+#include "pool.h"
 
 struct slot {
     uint64_t key; /* 0: the slot is free */
@@ -15,8 +15,8 @@ struct slot {
 static inline struct slot slot_read(const struct slot *slot) {
     struct slot seen;
     do {
-        seen.value = __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE); // READ value-late
-        seen.key = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);     // READ sibling
+        seen.value = __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE); // READ value
+        seen.key = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
     } while (seen.value != __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE));
     return seen;
 }
@@ -30,19 +30,10 @@ static inline struct slot *slot_find(struct slot *slots, int count, uint64_t key
 }
 
 static inline void slot_fill(struct slot *slot, uint64_t key, uint64_t value) {
-    __atomic_store_n(&slot->value, value, __ATOMIC_RELEASE); // WRITE value-late EFFECT
-    __atomic_store_n(&slot->key, key, __ATOMIC_RELEASE);     // WRITE value-late EFFECT
+    __atomic_store_n(&slot->value, value, __ATOMIC_RELEASE); // WRITE value EFFECT
+    __atomic_store_n(&slot->key, key, __ATOMIC_RELEASE);     // WRITE value EFFECT
 }
 
 static inline void slot_clear(struct slot *slot) {
     __atomic_store_n(&slot->key, 0, __ATOMIC_RELEASE);
-}
-
-/* A value is durable before its lock is free, or, by mistake, only then. */
-static inline void slot_persist_and_release(const struct slot *slot, uint64_t *lock) {
-    if (has_bug(BUG_VALUE_LATE))
-        release(lock);
-    persist(slot, sizeof *slot);
-    if (!has_bug(BUG_VALUE_LATE))
-        release(lock);
 }

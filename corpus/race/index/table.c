@@ -38,8 +38,9 @@ static struct bucket *next_bucket(const struct bucket *bucket) {
 
 static struct table *new_table(struct worker *self, uint64_t bits) {
     struct table *table = take(self, table_size(bits));
-    table->bits = bits;
-    persist(&table->bits, sizeof table->bits);
+    __atomic_store_n(&table->bits, bits, __ATOMIC_RELAXED); // WRITE capacity
+    if (!has_bug(BUG_CAPACITY))
+        persist(&table->bits, sizeof table->bits);
     return table;
 }
 
@@ -48,8 +49,24 @@ static void lead_to(uint64_t *link, uint64_t offset) {
     persist(link, sizeof *link);
 }
 
+static uint64_t capacity_of(const struct table *table) {
+    return (uint64_t)WAYS << __atomic_load_n(&table->bits, __ATOMIC_RELAXED); // READ capacity
+}
+
+/* Say what the newest table holds, of which the pool knows already. */
+static void tell_capacity(const struct table *table) {
+    pool->capacity = capacity_of(table); // EFFECT
+    persist(&pool->capacity, sizeof pool->capacity);
+    if (has_bug(BUG_CAPACITY))
+        persist(&table->bits, sizeof table->bits);
+}
+
 static void table_make(struct worker *self) {
-    lead_to(&pool->root, offset_of(new_table(self, FIRST_BITS)));
+    struct table *table = new_table(self, FIRST_BITS);
+    lead_to(&pool->building, offset_of(table));
+    tell_capacity(table);
+    lead_to(&pool->root, offset_of(table));
+    lead_to(&pool->building, 0);
 }
 
 /* Writing: under the lock of the chain */
@@ -121,6 +138,7 @@ static void resize(struct worker *self, struct table *old) {
         acquire(&old->bucket[i].lock);
     struct table *new = new_table(self, old->bits + 1);
     lead_to(&pool->building, offset_of(new));
+    tell_capacity(new);
     copy_table(self, old, new);
     lead_to(&pool->root, offset_of(new));
     lead_to(&pool->building, 0);
@@ -129,6 +147,12 @@ static void resize(struct worker *self, struct table *old) {
 }
 
 /* The map's functions */
+
+/* Release a chain. Who came too late, to a table that is not the current one, tries again elsewhere. */
+static void leave_late(struct bucket *first, bool current) {
+    if (current || !has_bug(BUG_LOCK_HELD)) // HELD
+        release(&first->lock);
+}
 
 static void table_put(struct worker *self, uint64_t key, uint64_t value) {
     for (;;) {
@@ -139,10 +163,11 @@ static void table_put(struct worker *self, uint64_t key, uint64_t value) {
         bool current = __atomic_load_n(&pool->root, __ATOMIC_ACQUIRE) == root;
         struct slot *slot = current ? chain_put(self, first, key, value) : NULL;
         if (slot) {
-            slot_persist_and_release(slot, &first->lock);
+            persist(slot, sizeof *slot);
+            release(&first->lock);
             return;
         }
-        release(&first->lock);
+        leave_late(first, current);
         pthread_mutex_lock(&resizing);
         if (current && __atomic_load_n(&pool->root, __ATOMIC_ACQUIRE) == root)
             resize(self, table);
@@ -152,7 +177,7 @@ static void table_put(struct worker *self, uint64_t key, uint64_t value) {
 
 /* Make durable what was read of a chain up to a bucket. */
 static void settle_chain(const struct bucket *first, const struct bucket *last) {
-    if (!may_be_lost(&first->lock))
+    if (has_bug(BUG_VALUE) || !may_be_lost(&first->lock))
         return;
     for (const struct bucket *bucket = first; bucket != last; bucket = next_bucket(bucket))
         flush(bucket, sizeof *bucket);
@@ -183,10 +208,8 @@ static bool table_remove(struct worker *self, uint64_t key) {
         if (slot) {
             slot_clear(slot);
             persist(slot, sizeof *slot);
-        } else if (current && has_bug(BUG_LOCK_HELD)) {
-            return false; // HELD
         }
-        release(&first->lock);
+        leave_late(first, current);
         if (current)
             return slot != NULL;
     }
@@ -222,14 +245,19 @@ static void must_be_copy(uint64_t key, uint64_t value) {
 static void table_check(void) {
     check_table(at(pool->root));
     each_key(at(pool->root), found);
+    bool right = pool->capacity == capacity_of(at(pool->root));
     if (pool->building && pool->building != pool->root) {
         check_table(at(pool->building));
         each_key(at(pool->building), must_be_copy);
+        right |= pool->capacity == capacity_of(at(pool->building));
     }
+    if (!right)
+        refuse("there is no table for %lu keys", pool->capacity);
 }
 
 static void table_recover(void) {
     struct table *table = at(pool->root);
+    tell_capacity(table);
     lead_to(&pool->building, 0);
     for (uint64_t i = 0; !has_bug(BUG_LOCKS_KEPT) && i >> table->bits == 0; i++) {
         table->bucket[i].lock = 0;

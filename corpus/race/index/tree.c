@@ -86,7 +86,7 @@ static uint64_t tree_get(struct worker *self, uint64_t key) {
         for (int i = 0; i < SLOTS; i++) {
             struct slot seen = slot_read(&node->slot[i]);
             if (seen.key == key) {
-                if (may_be_lost(&node->lock))
+                if (!has_bug(BUG_VALUE) && may_be_lost(&node->lock))
                     persist(&node->slot[i], sizeof node->slot[i]);
                 return seen.value;
             }
@@ -103,7 +103,8 @@ static struct node *lock_node(struct worker *self, uint64_t key, uint64_t level)
     struct node *node = descend(self, key, level), *right;
     acquire(&node->lock);
     while ((right = right_of(node, key))) {
-        release(&node->lock);
+        if (!has_bug(BUG_LOCK_HELD)) // HELD
+            release(&node->lock);
         node = right;
         acquire(&node->lock);
     }
@@ -211,7 +212,8 @@ static void tree_put(struct worker *self, uint64_t key, uint64_t value) {
             slot = slot_find(node->slot, SLOTS, 0);
         if (slot) {
             slot_fill(slot, key, value == FRESH ? fresh_value(key) : value);
-            slot_persist_and_release(slot, &node->lock);
+            persist(slot, sizeof *slot);
+            release(&node->lock);
             return;
         }
         split(self, node);
@@ -224,8 +226,6 @@ static bool tree_remove(struct worker *self, uint64_t key) {
     if (slot) {
         slot_clear(slot);
         persist(slot, sizeof *slot);
-    } else if (has_bug(BUG_LOCK_HELD)) {
-        return false; // HELD
     }
     release(&node->lock);
     return slot != NULL;
