@@ -1,13 +1,12 @@
 /* Runs operations on a map, distributed to threads.
  *
- *     index table|tree FOLDER [--bug NAME] [--say]                  operations from standard input
- *     index table|tree FOLDER verify [--bug NAME]                   recover and check what a power cut left
- *     index table|tree FOLDER stress SEED COUNT THREADS [--bug ..]  random operations, each thread sure of
- * its own keys index bugs                                                    the names of the mistakes
+ *     index table|tree FOLDER [--bug NAME] [--say]           operations from standard input
+ *     index table|tree FOLDER verify [--bug NAME]            recover and check what a power cut left
+ *     index table|tree FOLDER stress SEED COUNT THREADS      random operations, as stress.h says
+ *     index bugs                                             the names of the mistakes
  *
  * An operation is a line: the number of a thread, and `put KEY`, `get KEY`, `del KEY` or `copy FROM TO`. A
- * line that is none is refused and said so. With --say each change is told when it is durable, and each
- * removal before it begins. */
+ * line that is none is refused and said so. With --say what was put is told when it is durable. */
 #include "check.h"
 #include "map.h"
 #include "stress.h"
@@ -87,8 +86,6 @@ static void carry_out(struct worker *self, const struct operation *operation) {
             say("key %lu is %lu", operation->key, value);
         break;
     case DEL:
-        if (saying)
-            say("removing %lu", operation->key);
         map->remove(self, operation->key);
         break;
     case COPY:

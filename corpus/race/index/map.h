@@ -21,17 +21,23 @@ struct map {
 
 extern const struct map table_map, tree_map;
 
-enum { KEY_BITS = 24 };
+/* A value: the version, a bit that says that the key was removed, and the key. A key that was removed stays
+ * in its slot: so a check can tell one that was removed from one that a power cut took. */
+enum { KEY_BITS = 17, GONE = 1 << KEY_BITS, VERSION_SHIFT = KEY_BITS + 1 };
 
 /* A value of a newer version than all before. */
 uint64_t fresh_value(uint64_t key);
 
 static inline uint64_t value_key(uint64_t value) {
-    return value & ((1u << KEY_BITS) - 1);
+    return value & (GONE - 1);
 }
 
 static inline uint64_t value_version(uint64_t value) {
-    return value >> KEY_BITS;
+    return value >> VERSION_SHIFT;
+}
+
+static inline bool is_there(uint64_t value) {
+    return value && !(value & GONE);
 }
 
 /* What a check found: every key of the map once, with its value. */

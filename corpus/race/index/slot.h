@@ -5,7 +5,7 @@
  * not its own. */
 #pragma once
 
-#include "pool.h"
+#include "map.h"
 
 struct slot {
     uint64_t key; /* 0: the slot is free */
@@ -36,4 +36,13 @@ static inline void slot_fill(struct slot *slot, uint64_t key, uint64_t value) {
 
 static inline void slot_clear(struct slot *slot) {
     __atomic_store_n(&slot->key, 0, __ATOMIC_RELEASE);
+}
+
+/* Mark the key of a slot as removed; whether it was there. NULL is a slot of no key. */
+static inline bool remove_from(struct slot *slot) {
+    if (!slot || !is_there(slot->value))
+        return false;
+    slot_fill(slot, slot->key, fresh_value(slot->key) | GONE);
+    persist(slot, sizeof *slot);
+    return true;
 }

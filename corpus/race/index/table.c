@@ -5,7 +5,6 @@
  * the table to which a durable root leads is changed. While `building` leads to a table, that holds nothing
  * but copies. */
 #include "lock.h"
-#include "map.h"
 #include "slot.h"
 
 enum { WAYS = 3, LONGEST = 3 /* buckets of a chain */, FIRST_BITS = 1, MOST_BITS = 12 };
@@ -192,7 +191,7 @@ static uint64_t table_get(struct worker *self, uint64_t key) {
             struct slot seen = slot_read(&bucket->slot[way]);
             if (seen.key == key) {
                 settle_chain(first, bucket);
-                return seen.value;
+                return is_there(seen.value) ? seen.value : 0;
             }
         }
     return 0;
@@ -204,14 +203,10 @@ static bool table_remove(struct worker *self, uint64_t key) {
         struct bucket *first = first_bucket(at(root), key), *last;
         acquire(&first->lock);
         bool current = __atomic_load_n(&pool->root, __ATOMIC_ACQUIRE) == root;
-        struct slot *slot = current ? chain_find(first, key, &last) : NULL;
-        if (slot) {
-            slot_clear(slot);
-            persist(slot, sizeof *slot);
-        }
+        bool removed = current && remove_from(chain_find(first, key, &last));
         leave_late(first, current);
         if (current)
-            return slot != NULL;
+            return removed;
     }
 }
 

@@ -6,7 +6,6 @@
  * that the chain of siblings leads to as well: it may lack one, and the sibling is the way then. Locks are
  * taken upwards only. */
 #include "lock.h"
-#include "map.h"
 #include "slot.h"
 
 enum { SLOTS = 12, HIGHEST = 12 };
@@ -88,7 +87,7 @@ static uint64_t tree_get(struct worker *self, uint64_t key) {
             if (seen.key == key) {
                 if (!has_bug(BUG_VALUE) && may_be_lost(&node->lock))
                     persist(&node->slot[i], sizeof node->slot[i]);
-                return seen.value;
+                return is_there(seen.value) ? seen.value : 0;
             }
         }
         if (!(right = right_of(node, key)))
@@ -222,13 +221,9 @@ static void tree_put(struct worker *self, uint64_t key, uint64_t value) {
 
 static bool tree_remove(struct worker *self, uint64_t key) {
     struct node *node = lock_node(self, key, 0);
-    struct slot *slot = slot_find(node->slot, SLOTS, key);
-    if (slot) {
-        slot_clear(slot);
-        persist(slot, sizeof *slot);
-    }
+    bool removed = remove_from(slot_find(node->slot, SLOTS, key));
     release(&node->lock);
-    return slot != NULL;
+    return removed;
 }
 
 /* After a power cut */
