@@ -22,7 +22,7 @@ static void make(struct directory *directory, uint64_t capacity) {
 
 static void *run(void *number) {
     for (intptr_t i = (intptr_t)number; i < DIRECTORIES; i += MAKERS)
-        make(&pool->directory[i], (uint64_t)1 << (1 + i % 4));
+        make(&pool->directory[i], (uint64_t)1 << (1 + i % 4)); // WRITE
     return NULL;
 }
 
