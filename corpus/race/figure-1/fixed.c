@@ -1,0 +1,35 @@
+/* The fixed twin of buggy.c: x is durable before the lock is free. */
+#include "pool.h"
+
+static struct pool *pool;
+
+static void *grow(void *unused) {
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        lock(&pool->g);
+        pool->x = round;
+        persist(&pool->x, sizeof pool->x);
+        unlock(&pool->g);
+    }
+    return unused;
+}
+
+static void *copy(void *unused) {
+    for (int round = 0; round < ROUNDS; round++) {
+        lock(&pool->g);
+        pool->y = pool->x;
+        persist(&pool->y, sizeof pool->y);
+        unlock(&pool->g);
+    }
+    return unused;
+}
+
+static void *run(void *number) {
+    return number ? copy(NULL) : grow(NULL);
+}
+
+int main(int argc, char **argv) {
+    need(argc == 2, "usage: FOLDER");
+    pool = pool_open(argv[1], "pool", sizeof *pool);
+    together(2, run);
+    return 0;
+}
