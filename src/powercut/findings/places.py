@@ -9,7 +9,7 @@ from powercut.findings.finding import Location
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Channel
 from powercut.trace.reader import Trace
-from powercut.trace.symbols import Frame, StackResolver, user_frame
+from powercut.trace.symbols import Frame, StackResolver, Symbolizer, user_frame
 
 _SAID = 60  # bytes of output shown
 
@@ -17,10 +17,11 @@ _SAID = 60  # bytes of output shown
 class Places:
     """Finds the source lines behind the events of one trace."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, symbols: Symbolizer | None = None) -> None:
+        """`symbols` knows what was looked up for other traces of the same programs."""
         self._trace = trace
         self._copy = trace.meta.get("copy", b"").decode("utf-8", "surrogateescape")
-        self._resolver = StackResolver.of(trace)
+        self._resolver = StackResolver.of(trace, symbols)
 
     def prepare(self, stacks: Iterable[int]) -> None:
         """Look many stacks up at once, which is far quicker than one by one."""

@@ -30,8 +30,17 @@ class PrivateCopy:
         left_out: fifos, sockets and devices of the folder, which are not copied.
     """
 
-    def __init__(self, folder: Path, scratch: Path | None, skip: tuple[Path, ...], in_view: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        scratch: Path | None,
+        skip: tuple[Path, ...],
+        in_view: bool,
+        content: Path | None = None,
+    ) -> None:
+        """A copy of the folder; or of another one, `content`, in its place."""
         self._folder = folder
+        self._content = content or folder
         self._policy = scratch
         self._skip = {os.path.realpath(path) for path in skip}
         self._in_view = in_view
@@ -42,13 +51,13 @@ class PrivateCopy:
             what = "is not a folder" if folder.exists() else "does not exist"
             raise UsageError("no-such-folder", f"the data folder {folder} {what}.", "Name another one with --dir.")
         copies = 1 if self._in_view else 2
-        need = copies * sum(512 * blocks for _, (blocks, *_) in self._entries())
+        need = copies * sum(512 * blocks for _, (blocks, *_) in self._entries(self._content))
         self._scratch = make_scratch(ScratchPolicy(folder=self._policy, need=need), folder, 1, namespaces=False)
         try:
             self.path = self._scratch.path / "data"
-            self.left_out = self._copy_to(self.path)
+            self.left_out = self._copy_to(self.path, self._content)
             if not self._in_view:
-                self._copy_to(self._scratch.path / "before")
+                self._copy_to(self._scratch.path / "before", self._folder)
                 self._looks = self._look()
         except BaseException:
             self._scratch.remove()
@@ -80,16 +89,16 @@ class PrivateCopy:
             "powercut in the data folder, or see powercut doctor.",
         )
 
-    def _copy_to(self, target: Path) -> list[Path]:
-        return copy_tree(self._folder, target, skip=lambda path: str(path) in self._skip).left_out
+    def _copy_to(self, target: Path, source: Path) -> list[Path]:
+        return copy_tree(source, target, skip=lambda path: str(path) in self._skip).left_out
 
     def _look(self) -> Looks:
         """What every file looks like from outside."""
-        return dict(self._entries())
+        return dict(self._entries(self._folder))
 
-    def _entries(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Names in the folder with blocks, mode, size, change time and inode. What vanishes meanwhile is left out."""
-        waiting = [os.fspath(self._folder)]
+    def _entries(self, folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Names in a folder with blocks, mode, size, change time and inode. What vanishes meanwhile is left out."""
+        waiting = [os.fspath(folder)]
         while waiting:
             with suppress(FileNotFoundError, PermissionError), os.scandir(waiting.pop()) as entries:
                 for entry in entries:
@@ -98,7 +107,7 @@ class PrivateCopy:
                     with suppress(FileNotFoundError):
                         status = entry.stat(follow_symlinks=False)
                         looks = (status.st_blocks, status.st_mode, status.st_size, status.st_ctime_ns, status.st_ino)
-                        yield os.path.relpath(entry.path, self._folder), looks
+                        yield os.path.relpath(entry.path, folder), looks
                         if entry.is_dir(follow_symlinks=False):
                             waiting.append(entry.path)
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import math
 import os
 import shutil
 import signal
 import stat
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure
@@ -32,8 +35,10 @@ from powercut.record.verify import unexplained
 from powercut.trace.reader import Trace
 
 MAPPED, TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 124, 125, 126, 127, 130
+HUNG = -1  # no status of a tracer: the program was ended when its time was over
 _PR_SET_PTRACER, _PTRACER_ANY = 0x59616D61, ctypes.c_ulong(-1)
 _TAIL, _TAIL_LINES = 2000, 20  # bytes and lines of the program's last words
+_GLANCE = 0.1  # seconds between two looks at whether to stop
 _PATIENCE = 5.0  # seconds in which the tracer must have ended the program
 
 
@@ -58,8 +63,11 @@ class RecordOptions:
         stop_at_mapping: raise `MapsFilesError` as soon as the program maps a file of the folder for writing.
         memory_tool: the Valgrind tool, if stores into mapped files shall be seen, too.
         persistent_memory: programs that use libpmem shall take mapped files for persistent memory.
-        boards: files in memory for modes of the memory tool, by name: descriptors.
-        stdin: what the program reads from its standard input, None for nothing.
+        content: what the folder holds when the program starts, instead of its own content.
+        stdin: a file that the program reads as standard input, None for an empty one.
+        limit: seconds after which the program is ended, None for never.
+        stop: once it is set, the program is ended as by Ctrl-C.
+        boards: files in memory for modes of the memory tracer: a mode's name and a descriptor.
     """
 
     folder: Path
@@ -72,8 +80,11 @@ class RecordOptions:
     stop_at_mapping: bool = False
     memory_tool: Path | None = None
     persistent_memory: bool = False
-    boards: tuple[tuple[str, int], ...] = ()
+    content: Path | None = None
     stdin: Path | None = None
+    limit: float | None = None
+    stop: Event | None = None
+    boards: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,37 +125,40 @@ def find_program(name: str, cwd: Path) -> str:
 
 def record_command(command: Sequence[str], options: RecordOptions) -> Recording:
     """Record a command."""
+    with private_copy(options) as copy:
+        trace_command(command, options, copy)
+        return _finished(options, copy, " ".join(command[:3]))
+
+
+def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateCopy) -> int:
+    """Run a command in a copy under the tracer, whatever becomes of it; the tracer's status, or `HUNG`."""
     argv = [find_program(command[0], options.cwd), *command[1:]]
-    printed = [_beside(options.output, ending) for ending in ("out", "err")]
-    with _copy(options) as copy:
-        cwd, view = options.cwd, ["--view", str(copy.path)]
-        if not options.namespaces:
-            argv[1:] = [led_to_copy(argument, cwd, options.folder, copy.path) for argument in argv[1:]]
-            cwd, view = Path(led_to_copy(str(cwd), cwd, options.folder, copy.path)), []
-        more = ["--cwd", str(cwd), "--stdout", str(printed[0]), "--stderr", str(printed[1]), *view]
-        if options.stop_at_mapping:
-            more += ["--stop-at-mapping"]
-        if options.memory_tool is not None:
-            more += ["--memory-tool", str(options.memory_tool)]
-        for name, descriptor in options.boards:
-            more += ["--board", f"{name}={descriptor}"]
-        variables = {"PMEM_IS_PMEM_FORCE": "1"} if options.persistent_memory else {}
-        given = [descriptor for _, descriptor in options.boards]
-        status = _run_tracer(
-            [*_tracer_options(options, copy), *more, "--", *argv], cwd, variables, options.stdin, given
-        )
-        if status == MAPPED:
-            raise MapsFilesError(mapped_files(Trace.open(options.output)))
-        if status in (NOT_EXECUTABLE, NOT_FOUND):
-            hint = "Is the interpreter of its first line there, and is it made for this machine?"
-            raise EnvironmentFailure("not-executable", f"{command[0]!r} cannot be run.", hint)
-        return _finished(options, copy, " ".join(command[:3]), printed)
+    printed = printed_files(options)
+    cwd, view = options.cwd, ["--view", str(copy.path)]
+    if not options.namespaces:
+        argv[1:] = [led_to_copy(argument, cwd, options.folder, copy.path) for argument in argv[1:]]
+        cwd, view = Path(led_to_copy(str(cwd), cwd, options.folder, copy.path)), []
+    more = ["--cwd", str(cwd), "--stdout", str(printed[0]), "--stderr", str(printed[1]), *view]
+    if options.stop_at_mapping:
+        more += ["--stop-at-mapping"]
+    if options.memory_tool is not None:
+        more += ["--memory-tool", str(options.memory_tool)]
+    variables = {"PMEM_IS_PMEM_FORCE": "1"} if options.persistent_memory else {}
+    for name, descriptor in options.boards:
+        more += ["--board", f"{name}={descriptor}"]
+    status = _run_tracer([*_tracer_options(options, copy), *more, "--", *argv], cwd, variables, options)
+    if status == MAPPED:
+        raise MapsFilesError(mapped_files(Trace.open(options.output)))
+    if status in (NOT_EXECUTABLE, NOT_FOUND):
+        hint = "Is the interpreter of its first line there, and is it made for this machine?"
+        raise EnvironmentFailure("not-executable", f"{command[0]!r} cannot be run.", hint)
+    return status
 
 
 def record_callable(function: Callable[[], object], options: RecordOptions) -> Recording:
     """Record a Python function in a forked child."""
-    printed = [_beside(options.output, ending) for ending in ("out", "err")]
-    with _copy(options) as copy:
+    printed = printed_files(options)
+    with private_copy(options) as copy:
         child = os.fork()
         if child == 0:
             _be_recorded(function, options, copy.path)
@@ -154,7 +168,7 @@ def record_callable(function: Callable[[], object], options: RecordOptions) -> R
         _run_tracer([*_tracer_options(options, copy), "--attach", str(child)], options.cwd)
         with suppress(ChildProcessError):  # the tracer may have seen it end
             os.waitpid(child, 0)
-        return _finished(options, copy, getattr(function, "__name__", "the function"), printed)
+        return _finished(options, copy, getattr(function, "__name__", "the function"))
 
 
 def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: Path) -> None:
@@ -186,9 +200,15 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
         os._exit(status)
 
 
-def _copy(options: RecordOptions) -> PrivateCopy:
-    ours = (options.output, _beside(options.output, "out"), _beside(options.output, "err"))
-    return PrivateCopy(options.folder, options.scratch, (*options.skip, *ours), options.namespaces)
+def private_copy(options: RecordOptions) -> PrivateCopy:
+    """The copy that a program runs in."""
+    ours = (options.output, *printed_files(options))
+    return PrivateCopy(options.folder, options.scratch, (*options.skip, *ours), options.namespaces, options.content)
+
+
+def printed_files(options: RecordOptions) -> list[Path]:
+    """Where the program's standard output and error go."""
+    return [_beside(options.output, ending) for ending in ("out", "err")]
 
 
 def _tracer_options(options: RecordOptions, copy: PrivateCopy) -> list[str]:
@@ -205,22 +225,25 @@ def _run_tracer(
     argv: list[str],
     cwd: Path,
     variables: Mapping[str, str] | None = None,
-    stdin: Path | None = None,
-    given: Sequence[int] = (),
+    options: RecordOptions | None = None,
 ) -> int:
-    """Run the tracer to its end; Ctrl-C reaches it, too, and it ends the program."""
+    """Run the tracer to its end; Ctrl-C reaches it, too, and it ends the program, as we do when the limit is over."""
     # Block-buffered prints would reach the outside only at exit; as on a terminal, each line counts when it is printed.
     environment = {**(variables or {}), **os.environ, "PYTHONUNBUFFERED": "1", "PWD": str(cwd)}
     mortal = partial(_engine.die_with_parent, os.getpid())  # even if we are killed, the program does not go on
-    with open(stdin or os.devnull, "rb") as source:
+    with open((options and options.stdin) or os.devnull, "rb") as given:
+        boards = [descriptor for _, descriptor in options.boards] if options else []
         process = subprocess.Popen(
-            argv, env=environment, stdin=source, stderr=subprocess.PIPE, preexec_fn=mortal, pass_fds=given
+            argv, env=environment, stdin=given, stderr=subprocess.PIPE, preexec_fn=mortal, pass_fds=boards
         )
     try:
-        _, errors = process.communicate()
+        errors = _wait(process, options.limit if options else None, options.stop if options else None)
     except BaseException:
         _end(process)
         raise
+    if errors is None:
+        _end(process)
+        return HUNG
     pass_on()
     if process.returncode == TRACER_FAILED or process.returncode < 0:
         text = errors.decode("utf-8", "replace").strip() or f"it ended with status {process.returncode}"
@@ -230,6 +253,22 @@ def _run_tracer(
     if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt
     return process.returncode
+
+
+def _wait(process: subprocess.Popen[bytes], limit: float | None, stop: Event | None) -> bytes | None:
+    """Wait for the tracer; what it said on standard error, None if the limit was over first."""
+    if stop is None:
+        try:
+            return process.communicate(timeout=limit)[1]
+        except subprocess.TimeoutExpired:
+            return None
+    deadline = math.inf if limit is None else time.monotonic() + limit
+    while time.monotonic() < deadline:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=_GLANCE)[1]
+    return None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -242,13 +281,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _finished(options: RecordOptions, copy: PrivateCopy, name: str, printed: Sequence[Path]) -> Recording:
+def _finished(options: RecordOptions, copy: PrivateCopy, name: str) -> Recording:
     """The recording of a program that ended well; any other has nothing to say about crashes."""
     copy.check_original(options.output.with_name(f"{options.output.name}.before"))
     trace = Trace.open(options.output)
     how, _, number = trace.meta.get("exit", b"unknown").decode("ascii", "replace").partition(" ")
     if (how, number) != ("exited", "0"):
-        said = _last_words(printed) + "".join(f"\nThe tracer notes: {note}." for note in trace.notes())
+        said = _last_words(printed_files(options)) + "".join(f"\nThe tracer notes: {note}." for note in trace.notes())
         raise _workload_failure(name, _ending(how, number), said, copy.is_full())
     if not options.namespaces:  # what was recorded in the copy stands for the user's folder
         trace = add_meta(options.output, {"dir": os.fsencode(options.folder), "copy": os.fsencode(copy.path)})

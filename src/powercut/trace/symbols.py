@@ -312,12 +312,13 @@ class StackResolver:
         self._done: dict[int, tuple[Frame, ...]] = {}
 
     @classmethod
-    def of(cls, trace: Trace) -> StackResolver:
+    def of(cls, trace: Trace, symbolizer: Symbolizer | None = None) -> StackResolver:
         """The resolver of a trace's stacks."""
         return cls(
             lambda number: trace.entry(TableKind.STACK, number),
             lambda number: trace.entry(TableKind.MODULE, number),
             lambda number: trace.entry(TableKind.PYCODE, number),
+            symbolizer,
         )
 
     def prepare(self, stack_ids: Iterable[int]) -> None:
