@@ -147,11 +147,15 @@ class _Pass:
                 for others, load in load_kinds.get(word, {}).items():
                     if self._could_meet(some, others):
                         key = (some.site, others.site)
-                        pair = found.setdefault(key, Prediction(*key, store[0], load[0]))
+                        pair = found.setdefault(key, Prediction(*key, *self._example(store[0], load[0])))
                         pair.words.add(word)
                         pair.known |= self._known_before(word, store[-1], some.thread)
                         pair.shown |= self._met(store, load)
         return sorted(found.values(), key=lambda pair: (not pair.known, -len(pair.words), pair.store))
+
+    def _example(self, store: int, load: int) -> tuple[int, int]:
+        """The events of a store and a load."""
+        return int(self._stores.events[store]), int(self._loads.events[load])
 
     def _could_meet(self, stores: _Stores, loads: _Loads) -> bool:
         if stores.thread == loads.thread or not stores.mask & loads.mask:

@@ -7,16 +7,16 @@ from typing import Any
 
 from powercut.findings.places import Places
 from powercut.report.text import one_line
-from powercut.trace.layout import Channel, Fence, Flag, Flush, Kind
+from powercut.trace.layout import Channel, Effect, Fence, Flag, Flush, Kind, Order
 from powercut.trace.reader import Trace
 
 _SHOWN = 40  # bytes of data shown
-_WITH_DATA = (Kind.WRITE, Kind.STORE, Kind.OUTPUT, Kind.SYMLINK, Kind.NOTE, Kind.SETXATTR, Kind.SNAP_SYMLINK)
+_WITH_DATA = (Kind.WRITE, Kind.STORE, Kind.LOAD, Kind.OUTPUT, Kind.SYMLINK, Kind.NOTE, Kind.SETXATTR, Kind.SNAP_SYMLINK)
 _AT_RANGES = (
     *(Kind.WRITE, Kind.SNAP_DATA, Kind.FALLOCATE, Kind.SYNC_RANGE),
-    *(Kind.MMAP, Kind.MSYNC, Kind.STORE, Kind.UNMAP),
+    *(Kind.MMAP, Kind.MSYNC, Kind.STORE, Kind.UNMAP, Kind.LOAD, Kind.CANDIDATE),
 )
-_INSTRUCTIONS: dict[Kind, type[Flush | Fence]] = {Kind.FLUSH: Flush, Kind.FENCE: Fence}
+_INSTRUCTIONS: dict[Kind, type[Flush | Fence | Order]] = {Kind.FLUSH: Flush, Kind.FENCE: Fence, Kind.ORDER: Order}
 
 
 def list_trace(trace: Trace) -> Iterator[str]:
@@ -49,6 +49,10 @@ def _line(trace: Trace, places: Places, names: dict[int, str], index: int, event
         words.append(f"line at {int(event['offset'])}")
     if kind in _INSTRUCTIONS and event["extra"] in set(_INSTRUCTIONS[Kind(kind)]):
         words.append(_INSTRUCTIONS[Kind(kind)](int(event["extra"])).name.lower())
+    if kind in (Kind.CANDIDATE, Kind.EFFECT):
+        words.append(f"candidate {int(event['extra'])}")
+    if kind == Kind.EFFECT:
+        words.append(f"by its {(Effect(int(event['length'])).name or 'nothing').lower().replace('|', ' and ')}")
     if kind == Kind.OUTPUT:
         words.append(Channel(int(event["extra"])).name.lower())
     if kind in _WITH_DATA:
