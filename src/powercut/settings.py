@@ -27,6 +27,21 @@ MOST_WORKERS = 1024  # more processes than that are a slip of the finger
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
+class RaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `race`.
+
+    Attributes:
+        allow: places whose data may be inconsistent after a crash, and why; or just the places.
+    """
+
+    allow: dict[str, str] | list[str] = {}
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Places and reasons."""
+        return self.allow if isinstance(self.allow, dict) else dict.fromkeys(self.allow, "no reason given")
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
     """Everything that can be set.
 
@@ -54,6 +69,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         equivalence: do not run the check on states in which it would read what it has read before: always, never, or
             (None) as long as that pays.
         baseline: file of known findings, with reasons; it need not exist.
+        race: of powercut race: which places are allowed to be inconsistent.
     """
 
     dir: str | None = None
@@ -78,10 +94,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     lint: bool = True
     equivalence: bool | None = None
     baseline: str = BASELINE
+    race: RaceSettings = RaceSettings()
 
 
 _FIELDS = {field.encode_name: field for field in msgspec.structs.fields(Settings)}
 _WORDS = (
+    ("RaceSettings", 'a table like { allow = { "log.c:append" = "why" } }'),
     ("str", "text"),
     ("bool", "true or false"),
     ("int", "a whole number"),

@@ -22,25 +22,27 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+_CHECK = click.option("--check", metavar="CMD", help="Command that exits with 0 if a crashed folder is fine.")
+_FS = click.option(
+    "--fs",
+    metavar="NAMES",
+    shell_complete=complete_file_systems,
+    help="File-system models: one, several with commas, or all.",
+)
+_MEMORY = click.option(
+    "--memory",
+    metavar="NAME",
+    shell_complete=complete_memories,
+    help="Mapped memory: px86, eadr, page-cache, or auto (default).",
+)
+_BUDGET = click.option("--budget", metavar="TIME", help="How long to search: 30s, 5m, 1h (default 60s).")
+_SEED = click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search.")
 _JUDGE = (
-    click.option("--check", metavar="CMD", help="Command that exits with 0 if a crashed folder is fine."),
-    click.option(
-        "--fs",
-        metavar="NAMES",
-        shell_complete=complete_file_systems,
-        help="File-system models: one, several with commas, or all.",
-    ),
-    click.option(
-        "--memory",
-        metavar="NAME",
-        shell_complete=complete_memories,
-        help="Mapped memory: px86, eadr, page-cache, or auto (default).",
-    ),
-    click.option("--budget", metavar="TIME", help="How long to search: 30s, 5m, 1h (default 60s)."),
+    *(_CHECK, _FS, _MEMORY, _BUDGET),
     click.option("--max-states", type=int, metavar="N", help="Judge at most N states."),
     click.option("--timeout", type=float, metavar="SECONDS", help="A check that takes longer has hung (default 10)."),
     click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: all cores)."),
-    click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search."),
+    _SEED,
     click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),
 )
 _EXPLORE = (
@@ -66,13 +68,14 @@ _COMMON = (
     click.option("--output", metavar="DIR", type=click.Path(file_okay=False), help="Saved runs (default .powercut)."),
     click.option("--namespaces/--no-namespaces", default=None, help="Show the data folder at its own path."),
 )
+_DIR = click.option(
+    "--dir",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="The data folder: what the program writes there is tested (default: the current folder).",
+)
 _RECORD = (
-    click.option(
-        "--dir",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="The data folder: what the program writes there is tested (default: the current folder).",
-    ),
+    _DIR,
     click.option(
         "--tracer",
         metavar="NAME",
@@ -117,6 +120,7 @@ _REPORTS: tuple[Callable[[Command], Command], ...] = (
 
 
 judge_options = _apply(_JUDGE)
+race_options = _apply((_DIR, _CHECK, _MEMORY, _BUDGET, _SEED))
 explore_options = _apply(_EXPLORE)
 report_options = _apply(_REPORTS)
 baseline_options = _apply(_BASELINE)

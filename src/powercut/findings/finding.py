@@ -18,6 +18,16 @@ class FindingKind(StrEnum):
     UNPERSISTED = "unpersisted"  # a later change survived, an earlier one that is never synced did not
     DURABILITY = "durability"  # acknowledged to the outside, and lost
     RECOVERY = "recovery"  # the recovery itself died or hung
+    INTER_THREAD = "inter-thread"  # something durable depends on what another thread had stored and a crash takes
+    INTRA_THREAD = "intra-thread"  # ... on what the same thread had stored
+    SYNCHRONIZATION = "synchronization"  # a lock in persistent memory survives the thread that holds it
+    DEADLOCK = "deadlock"  # threads wait for each other for ever, without any crash
+
+
+RACE_KINDS = (
+    *(FindingKind.INTER_THREAD, FindingKind.INTRA_THREAD),
+    *(FindingKind.SYNCHRONIZATION, FindingKind.DEADLOCK),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +35,7 @@ class Location:
     """A place in the program that takes part in a finding.
 
     Attributes:
-        role: "lost", "survived" or "acknowledged".
+        role: "lost", "survived" or "acknowledged"; of a race "stored", "read", "effect", "taken" or "waits".
         what: the update or output in words.
         stack: the whole call stack, innermost first, one line each.
     """
@@ -53,7 +63,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """A crash state that can be rebuilt: the model's row and the state's own fields."""
+    """A crash state that can be rebuilt: the model's row, the state's own fields, and the trace in the run's folder."""
 
     model: str
     piece: int
@@ -61,6 +71,7 @@ class SavedState:
     base: str
     delta: tuple[int, ...]
     memory: str = "auto"
+    trace: str = "trace"
 
     def state(self) -> State:
         """The state itself."""
@@ -81,12 +92,35 @@ class Fix:
     by: str = "model"
 
 
+@dataclass(frozen=True, slots=True)
+class Race:
+    """How a race was found, what shows it, and what it takes to see it again.
+
+    Attributes:
+        standing: "bug" or "unconfirmed", and `why`.
+        writer, reader: indices of threads, in the order of their creation.
+        seed: file in the run's folder with what the program read; None if it read nothing.
+        plan: file in the run's folder with the schedule.
+        schedule: the same in words.
+    """
+
+    standing: str
+    why: str
+    writer: int
+    reader: int
+    seed: str | None
+    plan: str
+    schedule: str
+
+
 @dataclass(slots=True)
 class Finding:
     """One root cause.
 
     Attributes:
+        severity: "error", or "note" for a race that nothing confirms.
         recovery: the call stack of the check where it died, innermost first.
+        race: of a race, how it came about.
     """
 
     kind: FindingKind
@@ -106,7 +140,11 @@ class Finding:
     replay: str = ""
     recovery: tuple[str, ...] = ()
     known: str | None = None  # why it is in the baseline; None if it is not
+    race: Race | None = None
 
     def identify(self) -> str:
-        """An id that stays the same from run to run: the kind and the places, without addresses or folders."""
-        return identify(self.kind.value, self.locations)
+        """An id that stays the same from run to run: the kind and the places, without addresses or folders.
+
+        Races are told apart by the store, or the lock, alone: who reads it first differs from run to run.
+        """
+        return identify(self.kind.value, self.locations[:1] if self.kind in RACE_KINDS else self.locations)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from powercut.findings.finding import Finding, SavedState
 from powercut.image.image import ObjectKind
 from powercut.image.view import StateImage
-from powercut.model.filesystem import BLOCK, FILE_SYSTEMS
+from powercut.model.filesystem import BLOCK, FILE_SYSTEMS, FileSystem
 from powercut.model.memory import memory
 from powercut.report.text import one_line
 from powercut.states.state import Base, State
@@ -19,8 +19,13 @@ _SHOWN = 48  # bytes of content shown
 
 def timeline_of(trace: Trace, saved: SavedState) -> Timeline:
     """The timeline in which a saved state was found."""
+    return Timeline(trace, row_of(saved))
+
+
+def row_of(saved: SavedState) -> FileSystem:
+    """The model of a saved state."""
     row = replace(FILE_SYSTEMS[saved.model], memory=memory(saved.memory))
-    return Timeline(trace, row.torn(saved.piece) if saved.piece < min(row.piece, BLOCK) else row)
+    return row.torn(saved.piece) if saved.piece < min(row.piece, BLOCK) else row
 
 
 def image_difference(trace: Trace, finding: Finding) -> str:

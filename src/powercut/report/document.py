@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from powercut.findings.finding import Finding, Fix, Location
+from powercut.findings.finding import Finding, Fix, Location, Race
 from powercut.report.assertions import check_document
 from powercut.report.formats import Setting
 from powercut.report.lint import MisuseDocument, misuse_document
@@ -41,6 +41,7 @@ class FindingDocument(msgspec.Struct):
     occurrences: int
     replay: str
     known: str | None
+    race: Race | None
 
 
 class RunDocument(msgspec.Struct):
@@ -59,6 +60,7 @@ class RunDocument(msgspec.Struct):
     notes: list[str]
     findings: list[FindingDocument]
     misuses: list[MisuseDocument]
+    race: dict[str, Any]
 
 
 def render(run: SavedRun, setting: Setting) -> bytes:
@@ -82,6 +84,7 @@ def document(run: SavedRun) -> dict[str, Any]:
         notes=run.notes,
         findings=[_finding(finding) for finding in run.findings],
         misuses=[misuse_document(misuse) for misuse in run.misuses],
+        race=run.race,
     )
     plain: dict[str, Any] = msgspec.to_builtins(made)
     return plain
@@ -109,4 +112,5 @@ def _finding(finding: Finding) -> FindingDocument:
         occurrences=finding.occurrences,
         replay=finding.replay,
         known=finding.known,
+        race=finding.race,
     )

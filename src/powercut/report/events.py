@@ -60,11 +60,20 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True)
+class Raced:
+    """The search for races went on."""
+
+    counts: dict[str, int]  # as `SavedRun.race` has them
+    rate: float  # executions a second
+    left: float | None  # seconds until the budget ends
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A new finding."""
 
     finding: Finding
 
 
-Event = Said | Progress | Weighed | Found
+Event = Said | Progress | Weighed | Raced | Found
 Subscriber = Callable[[Event], None]

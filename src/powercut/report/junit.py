@@ -26,9 +26,8 @@ def render(run: SavedRun, setting: Setting) -> bytes:
     search = [_search(run), *(_case(problem) for problem in found if problem.level is Level.ERROR)]
     analysis = [_case(problem) for problem in found if problem.level is not Level.ERROR]
     root = ElementTree.Element("testsuites")
-    suites = [("assertions" if run.assertions else "crash states", search, run.seconds)] + (
-        [("trace analysis", analysis, 0.0)] if analysis else []
-    )
+    suite = "assertions" if run.assertions else "races" if run.race else "crash states"
+    suites = [(suite, search, run.seconds)] + ([("trace analysis", analysis, 0.0)] if analysis else [])
     for number, (name, cases, seconds) in enumerate(suites):
         root.append(_suite(number, name, cases, f"{seconds:.3f}", when, run))
     ElementTree.indent(root)

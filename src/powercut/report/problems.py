@@ -15,6 +15,7 @@ from powercut.findings.finding import Finding, Location
 from powercut.lint.misuse import Misuse
 from powercut.report.assertions import checked_line
 from powercut.report.lint import explain_misuse
+from powercut.report.race import raced_line
 from powercut.report.rules import KINDS, pattern_rule_id
 from powercut.report.source import source_lines
 from powercut.report.text import coverage_line, covered, explain
@@ -28,7 +29,7 @@ class Level(StrEnum):
 
     ERROR = "error"  # a crash state that the check refuses
     WARNING = "warning"  # a misuse that is wrong for sure
-    NOTE = "note"  # a misuse that may be meant so
+    NOTE = "note"  # a misuse that may be meant so, a race that nothing confirms
 
 
 class Outcome(StrEnum):
@@ -93,11 +94,14 @@ def verdict(run: SavedRun) -> tuple[Outcome, str]:
     if run.assertions:
         ending = run.assertions.get("ending")
         return (Outcome.UNKNOWN, f"the program {ending}") if ending else (Outcome.PASSED, "nothing found")
-    return (Outcome.PASSED, "nothing found") if covered(run.states) else (Outcome.UNKNOWN, "nothing was tested")
+    tested = run.race.get("executions") if run.race else covered(run.states)
+    return (Outcome.PASSED, "nothing found") if tested else (Outcome.UNKNOWN, "nothing was tested")
 
 
 def extent(run: SavedRun) -> str:
     """How much was looked at, in a line."""
+    if run.race:
+        return raced_line(run)
     return checked_line(run) if run.assertions else coverage_line(run)
 
 
@@ -120,7 +124,7 @@ def _of_finding(finding: Finding) -> Problem:
     return Problem(
         finding.id,
         kind.id,
-        Level.ERROR,
+        Level.ERROR if finding.severity == "error" else Level.NOTE,
         kind.title,
         finding.message,
         finding.locations,

@@ -30,6 +30,8 @@ class Rule:
 
 _REPLAY = "`powercut replay` builds the crashed folder again; run powercut again after the change."
 
+_RACE = "`powercut replay` runs the program again with the same input and schedule."
+
 KINDS = {
     FindingKind.ATOMICITY: Rule(
         "atomicity",
@@ -61,6 +63,33 @@ KINDS = {
         "recovery fails",
         "On a state that a power cut can leave, the recovery itself dies of a signal or never ends.",
         f"Recovery must expect any state that a crash can leave: check what it reads before it relies on it. {_REPLAY}",
+    ),
+    FindingKind.INTER_THREAD: Rule(
+        "inter-thread",
+        "race on what is not durable",
+        "A thread read what another one had stored and not yet made durable, and made something durable of it: a power "
+        "cut can keep the one and take the other.",
+        f"Flush and fence what is stored before other threads can see it. {_RACE}",
+    ),
+    FindingKind.INTRA_THREAD: Rule(
+        "intra-thread",
+        "depends on what is not durable",
+        "A thread read back what it had stored and not yet made durable, and made something durable of it: a power cut "
+        "can keep the one and take the other.",
+        f"Flush and fence what is stored before anything durable depends on it. {_RACE}",
+    ),
+    FindingKind.SYNCHRONIZATION: Rule(
+        "synchronization",
+        "lock survives its holder",
+        "A lock in persistent memory can be found taken after a power cut, by a thread that does not exist any more, "
+        "and the recovery does not free it.",
+        f"Free the lock when the program starts, or keep it in ordinary memory. {_RACE}",
+    ),
+    FindingKind.DEADLOCK: Rule(
+        "deadlock",
+        "threads wait for ever",
+        "Without any power cut, threads of the program wait for each other, or for a lock that nobody frees.",
+        f"Free every lock on every path, and take locks in one order. {_RACE}",
     ),
 }
 

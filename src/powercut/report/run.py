@@ -7,6 +7,7 @@ from pathlib import Path
 
 from powercut.report.assertions import check_text
 from powercut.report.lint import section
+from powercut.report.race import raced_text
 from powercut.report.text import summary
 from powercut.run.store import SavedRun
 
@@ -15,5 +16,7 @@ def run_text(run: SavedRun, folder: Path) -> str:
     """What a command prints at its end."""
     if run.assertions:
         return check_text(run, folder)
+    if run.race:
+        return raced_text(run, folder)
     trace = shlex.quote(str(folder / "trace"))
     return summary(run, folder, section(run.misuses, trace) if run.misuses else "")

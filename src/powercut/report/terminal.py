@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from powercut.report.events import Event, Found, Progress, Said, Weighed
+from powercut.report.events import Event, Found, Progress, Raced, Said, Weighed
+from powercut.report.race import raced_table, raced_words
 from powercut.report.text import printable
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.status import Status
 
 PLAIN_EVERY = 10.0  # seconds between progress lines where there is no terminal
@@ -50,7 +52,7 @@ class Terminal:
             elif isinstance(event, Found):
                 self._line(f"found {event.finding.kind.value} {event.finding.id}")
             elif self._status is not None:
-                self._status.update(_markup_free(progress_line(event)))
+                self._status.update(_live(event))
             elif time.monotonic() - self._last_line >= PLAIN_EVERY:
                 self._last_line = time.monotonic()
                 self._line(progress_line(event))
@@ -63,9 +65,18 @@ class Terminal:
             click.echo(line, err=True)
 
 
-def progress_line(progress: Progress | Weighed) -> str:
+def _live(event: Progress | Weighed | Raced) -> RenderableType:
+    """What a terminal shows while a search goes on: the counts of a race in columns, others in a line."""
+    if isinstance(event, Raced):
+        return raced_table(event.counts, event.rate, event.left)
+    return _markup_free(progress_line(event))
+
+
+def progress_line(progress: Progress | Weighed | Raced) -> str:
     """How far the search is, in one line."""
     left = f", {progress.left:.0f} s left" if progress.left is not None else ""
+    if isinstance(progress, Raced):
+        return f"{raced_words(progress.counts)}, {progress.rate:.1f}/s{left}"
     if isinstance(progress, Weighed):
         return f"{progress.settled} of {progress.total} syncs settled, {progress.tested} states tested{left}"
     counts = progress.counts

@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from powercut.findings.finding import Finding, Location
+from powercut.findings.finding import Finding, Location, Race
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.rules import KINDS
 from powercut.report.source import source_line
@@ -18,7 +18,7 @@ _VERIFIED = {
     "model": " (verified in the model)",
     "check": " (verified: the check accepts that order)",
 }
-_STACK_LINES = 12  # of the stack of a check that died
+_STACK_LINES = 12  # of the stack of a check that died, or of a thread in a race
 _OUTPUT_LINES = 8  # of what the check said
 
 
@@ -93,14 +93,12 @@ def explain(finding: Finding) -> str:
     lines = [f"{finding.id}  {KINDS[finding.kind].title} ({finding.kind.value})", *_wrap(finding.message, 2), ""]
     for location in finding.locations:
         lines.extend(_location(location))
+        lines.extend(_stack(location) if finding.race else ())
     lines.append("")
-    if finding.lost:
-        lines.append("  minimal state: everything up to the crash survived, except")
-        lines.extend(f"    - {one_line(text)}" for text in finding.lost)
-    else:
-        lines.append("  minimal state: everything up to the crash survived; the program was cut off there")
+    lines.extend(_raced(finding, finding.race) if finding.race else _minimal_state(finding))
     if finding.output.strip():
-        lines.append("  the check said:" if finding.code else "  the built-in check said:")
+        check = "check" if finding.code else "built-in check"
+        lines.append(f"  the {'recovery or the check' if finding.race else check} said:")
         said = printable(finding.output.strip()).splitlines()[-_OUTPUT_LINES:]
         lines.extend(f"    | {line}" for line in said)
     if finding.recovery:
@@ -109,9 +107,28 @@ def explain(finding: Finding) -> str:
     if finding.fix is not None:
         mark = _VERIFIED[finding.fix.by] if finding.fix.verified else ""
         lines.extend(_wrap(f"fix: {finding.fix.text}{mark}", 2))
-    lines.append(f"  reachable on: {', '.join(finding.models)}; {_counted(finding.occurrences, 'failing state')}")
+    times = _counted(finding.occurrences, "execution" if finding.race else "failing state")
+    lines.append(f"  reachable on: {', '.join(finding.models)}; {times}")
     lines.append(f"  replay: {one_line(finding.replay)}")
     return "\n".join(lines)
+
+
+def _minimal_state(finding: Finding) -> list[str]:
+    if not finding.lost:
+        return ["  minimal state: everything up to the crash survived; the program was cut off there"]
+    head = "  minimal state: everything up to the crash survived, except"
+    return [head, *(f"    - {one_line(text)}" for text in finding.lost)]
+
+
+def _raced(finding: Finding, race: Race) -> list[str]:
+    """What shows a race, and what it takes to see it again."""
+    lines = _wrap(f"{race.standing}: {race.why}", 2)
+    if finding.lost:
+        lines += ["  the crash image lacks", *(f"    - {one_line(text)}" for text in finding.lost)]
+    if finding.survived:
+        lines += ["  and holds", *(f"    - {one_line(text)}" for text in finding.survived)]
+    lines += _wrap(f"schedule: {race.schedule}", 2)
+    return [*lines, f"  input: {one_line(race.seed) if race.seed else 'none'}"]
 
 
 def explain_verdict(verdict: Verdict) -> str:
@@ -137,6 +154,10 @@ def _location(location: Location) -> list[str]:
         lines.append(f"  {'':<14}    {one_line(source.expandtabs(4))}")
     lines.append(f"  {'':<14}{one_line(location.what)}")
     return lines
+
+
+def _stack(location: Location) -> list[str]:
+    return [f"  {'':<14}  {one_line(frame)}" for frame in location.stack[:_STACK_LINES]]
 
 
 def _counted(number: int, what: str) -> str:

@@ -47,4 +47,6 @@ def exit_code(run: SavedRun) -> ExitCode:
     """How a run ends for the shell."""
     if run.new_findings:
         return ExitCode.FINDINGS
+    if run.race:
+        return ExitCode.NOTHING_FOUND if run.race.get("executions") else ExitCode.NOTHING_COVERED
     return ExitCode.NOTHING_FOUND if run.states["tested"] + run.states.get("known", 0) else ExitCode.NOTHING_COVERED

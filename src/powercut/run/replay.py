@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure, UsageError
@@ -52,7 +52,7 @@ def replay(output: Path, name: str, keep: Path | None, check: str | Check | None
         oracle = CommandOracle(argv, run.timeout, check_environment(timeline))
     else:
         return BuiltinOracle(timeline).judge(timeline, state)
-    return _judge(timeline, state, oracle, Path(run.folder), run.timeout, tell)
+    return judge_state(timeline, state, oracle, Path(run.folder), run.timeout, tell)
 
 
 def rebuild(folder: Path, finding: Finding) -> tuple[Timeline, State]:
@@ -65,7 +65,10 @@ def rebuild_timeline(folder: Path, saved: SavedState) -> Timeline:
     """The timeline of saved states with the same model; what was saved is not trusted."""
     if saved.model not in FILE_SYSTEMS:
         raise UsageError("broken-run", f"{folder} was made with the unknown model {saved.model!r}.")
-    return timeline_of(Trace.open(folder / "trace"), saved)
+    path = PurePath(saved.trace)
+    if path.is_absolute() or ".." in path.parts:
+        raise UsageError("broken-run", f"{folder} has a finding whose trace is elsewhere: {saved.trace!r}.")
+    return timeline_of(Trace.open(folder / path), saved)
 
 
 def rebuild_state(folder: Path, timeline: Timeline, finding: Finding) -> State:
@@ -80,7 +83,10 @@ def rebuild_state(folder: Path, timeline: Timeline, finding: Finding) -> State:
     return state
 
 
-def _judge(timeline: Timeline, state: State, oracle: Oracle, folder: Path, timeout: float, tell: Subscriber) -> Verdict:
+def judge_state(
+    timeline: Timeline, state: State, oracle: Oracle, folder: Path, timeout: float, tell: Subscriber
+) -> Verdict:
+    """Have one state judged."""
     namespaces, why = _engine.can_enter_view()
     if not folder.is_dir():
         namespaces, why = False, f"{folder} is not there any more"

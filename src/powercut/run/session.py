@@ -15,7 +15,7 @@ from pathlib import Path
 from powercut import __version__, _engine
 from powercut.errors import EnvironmentFailure
 from powercut.findings.baseline import Identified
-from powercut.findings.finding import FindingKind
+from powercut.findings.finding import RACE_KINDS, FindingKind
 from powercut.lint.analysis import analyse, confirm
 from powercut.lint.patterns import PATTERNS
 from powercut.model.filesystem import file_systems
@@ -78,7 +78,7 @@ class Session:
         """The main job: record, explore, judge, explain, save."""
         if self.settings.executor == "ray":
             require_ray()
-        load_baseline(self._baseline, write=self.write_baseline)  # one that cannot be read is refused before all else
+        load_baseline(self.baseline, write=self.write_baseline)  # one that cannot be read is refused before all else
         return self.explore(*self.record_run(workload))
 
     def record_run(self, workload: Workload) -> tuple[Trace, Path]:
@@ -98,7 +98,7 @@ class Session:
             folder=self.folder,
             cwd=self.cwd,
             output=output,
-            namespaces=self._namespaces(),
+            namespaces=self.namespaces(),
             scratch=Path(self.settings.scratch) if self.settings.scratch else None,
             stacks=self.settings.stacks,
             skip=(self.output,),
@@ -124,7 +124,7 @@ class Session:
         self._lint(trace, run)
         self._mark_known(run)
         for finding in run.findings:
-            finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + self._output_option()
+            finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + self.output_option()
         save_run(run_folder, run)
         return run, run_folder
 
@@ -170,10 +170,10 @@ class Session:
         """Whether checks see images at the path of the data folder; with the built-in check nobody looks."""
         if self.check is None and self.settings.check is None:
             return False
-        if self._namespaces() and not Path(folder).is_dir():
+        if self.namespaces() and not Path(folder).is_dir():
             self.say(f"{folder} is not on this machine: the check sees the images at another path", warning=True)
             self.views = False
-        return self._namespaces()
+        return self.namespaces()
 
     def _say_what_was_missed(self, timelines: Sequence[Timeline], exploration: Exploration) -> None:
         """What the search cut, and why it tested nothing if so it was."""
@@ -198,7 +198,7 @@ class Session:
             executor, owed = self._executor(bare)
             try:
                 check_final_state(executor, bare[0], self.settings.timeout)
-                courts = CheckCourts(bare, executor, owed, self._told)
+                courts = CheckCourts(bare, executor, owed, self.told)
                 hearing = Hearing(program, courts, budget, self.settings.seed, self.tell)
                 hearing.run()
             finally:
@@ -213,17 +213,19 @@ class Session:
 
     def _mark_known(self, run: SavedRun) -> None:
         """Apply the baseline; what was not looked for is not missed."""
-        looked_for: set[str] = set() if run.interrupted else {kind.value for kind in FindingKind}
+        kinds = {kind.value for kind in FindingKind if kind not in RACE_KINDS}
+        looked_for: set[str] = set() if run.interrupted else kinds
         if self.settings.lint and not run.interrupted:
             looked_for |= {pattern.name for pattern in PATTERNS}
         found: list[Identified] = [*run.findings, *run.misuses]
-        apply_baseline(self._baseline, found, looked_for, self._told, write=self.write_baseline)
+        apply_baseline(self.baseline, found, looked_for, self.told, write=self.write_baseline)
 
     @property
-    def _baseline(self) -> Path:
+    def baseline(self) -> Path:
+        """The file of known findings."""
         return self.cwd / self.settings.baseline
 
-    def _told(self, event: Event) -> None:
+    def told(self, event: Event) -> None:
         """Keep warnings with the run."""
         if isinstance(event, Said):
             self.say(event.text, warning=event.warning)
@@ -253,7 +255,7 @@ class Session:
             self.say(f"stores through shared mappings are not covered: {names}", warning=True)
         return timelines
 
-    def _namespaces(self) -> bool:
+    def namespaces(self) -> bool:
         """Whether programs see images at the folder's own path; if not, that is said, once."""
         if self.views is None:
             possible, why = _engine.can_enter_view() if self.settings.namespaces else (False, "--no-namespaces")
@@ -289,5 +291,6 @@ class Session:
     def _function(self) -> str | None:
         return getattr(self.check, "__qualname__", repr(self.check)) if self.check else None
 
-    def _output_option(self) -> str:
+    def output_option(self) -> str:
+        """What a later command needs to find the runs."""
         return "" if self.settings.output == ".powercut" else f" --output {shlex.quote(self.settings.output)}"

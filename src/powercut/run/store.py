@@ -71,6 +71,7 @@ class SavedRun(msgspec.Struct, kw_only=True):
         behaviors: for each model, what representative testing found and cut.
         coverage: the failure points that the workload reached, and how many by which event.
         assertions: of a run of powercut check: operations, threads, how the program ended. Its findings are misuses.
+        race: of a run of powercut race: executions, coverage, candidates, and what became of them.
     """
 
     format: int = FORMAT
@@ -88,13 +89,14 @@ class SavedRun(msgspec.Struct, kw_only=True):
     coverage: dict[str, Any] = {}
     behaviors: list[BehaviorCounts] = []
     assertions: dict[str, Any] = {}
+    race: dict[str, Any] = {}
     notes: list[str] = []
     interrupted: bool = False
 
     @property
     def new_findings(self) -> list[Finding]:
-        """Those that are not in the baseline."""
-        return [finding for finding in self.findings if finding.known is None]
+        """Those that are wrong for sure and not in the baseline."""
+        return [finding for finding in self.findings if finding.known is None and finding.severity == "error"]
 
 
 class _Head(msgspec.Struct):

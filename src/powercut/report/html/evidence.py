@@ -50,7 +50,7 @@ class EvidenceRoom:
     folder: Path
     missing: list[str] = field(default_factory=list)
     _made: int = 0
-    _timelines: dict[tuple[str, int, str], Timeline] = field(default_factory=dict)
+    _timelines: dict[tuple[str, int, str, str], Timeline] = field(default_factory=dict)
 
     def evidence(self, finding: Finding) -> Evidence | None:
         """The evidence of a finding; None, and a word, where it cannot be had."""
@@ -75,7 +75,7 @@ class EvidenceRoom:
 
     def _timeline(self, saved: SavedState) -> Timeline:
         """The timeline of a model, made once: that of a long trace takes a while."""
-        key = (saved.model, saved.piece, saved.memory)
+        key = (saved.model, saved.piece, saved.memory, saved.trace)
         if key not in self._timelines:
             self._timelines[key] = rebuild_timeline(self.folder, saved)
         return self._timelines[key]
