@@ -1,0 +1,177 @@
+"""One execution of the program in race mode: a seed, a schedule, the trace, and what the board tells.
+
+Before: a command and where it runs. After: a `Campaign`, whose trace lies in a folder of its own until it is let go.
+How the program ended is part of the answer; that it never mapped a file, or never had a second thread, is for others to
+say.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from powercut.oracle.verdict import Outcome
+from powercut.race.board import Board, BoardFlag, BoardStop, Plan, Results, Site
+from powercut.race.coverage import Bitmaps
+from powercut.race.schedule import Schedule, SyncPoint
+from powercut.race.tiers import PointResult
+from powercut.record.execution import Execution, execute
+from powercut.record.recorder import RecordOptions
+from powercut.trace.layout import Kind, Order
+
+_FLAGS = BoardFlag.CANDIDATE | BoardFlag.TAINT | BoardFlag.ORDER | BoardFlag.ALIASES
+_GRACE = 5.0  # seconds that the tracer has to end a program whose time is over, before we do
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCode:
+    """Loads and stores that use one word of persistent memory from several threads, and how often."""
+
+    loads: tuple[Site, ...]
+    stores: tuple[Site, ...]
+    times: int
+
+
+class Campaign:
+    """An execution; its files are there until it is let go."""
+
+    def __init__(self, place: Path, execution: Execution, told: Results, seed: bytes, schedule: Schedule) -> None:
+        self._place = place
+        self._told = told
+        self.execution = execution
+        self.seed = seed
+        self.schedule = schedule
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Remove its files; what was read of them stays."""
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    @property
+    def maps_files(self) -> bool:
+        """Whether the program mapped a file of the data folder."""
+        return self._told.process != 0
+
+    @property
+    def threads(self) -> int:
+        """How many threads it had."""
+        return self._told.threads
+
+    @property
+    def stopped(self) -> BoardStop:
+        """Why the tracer ended it."""
+        return self._told.stopped
+
+    @property
+    def hung(self) -> bool:
+        """Whether it was ended because it did not end."""
+        return self.stopped is not BoardStop.RAN or self.execution.outcome is Outcome.HANG
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in words that follow a name."""
+        if self.stopped is BoardStop.DEADLOCK:
+            return "deadlocked"
+        return "did not end in time" if self.stopped is BoardStop.TIMEOUT else self.execution.ending
+
+    @property
+    def bitmaps(self) -> Bitmaps:
+        """What it covered."""
+        return Bitmaps(self._told.alias_bitmap, self._told.block_bitmap)
+
+    @property
+    def points(self) -> list[PointResult]:
+        """What became of the sync points."""
+        return [PointResult(int(p["hits"]), int(p["reached"]), bool(p["disabled"])) for p in self._told.syncs]
+
+    @cached_property
+    def thread_index(self) -> dict[int, int]:
+        """Index of each thread, from 1, by the kernel's number."""
+        return {number: index for index, number in enumerate(self._told.thread_ids, 1)}
+
+    def shared(self) -> Iterator[SharedCode]:
+        """Words that several threads used."""
+        for word in self._told.shared:
+            loads, stores = (
+                tuple(
+                    self._told.site(number) for number in word[f"{name}_sites"][: int(word[f"{name}_count"])].tolist()
+                )
+                for name in ("load", "store")
+            )
+            yield SharedCode(loads, stores, int(word["loads"]) + int(word["stores"]))
+
+    def meetings(self) -> dict[int, Schedule]:
+        """For each candidate, by its number, the schedule that lets the same load meet the same store again."""
+        return {number: self._meeting(row) for number, row in enumerate(self._told.candidates, 1)}
+
+    def _meeting(self, row: np.void) -> Schedule:
+        point = SyncPoint(
+            loads=(self._told.site(int(row["load_site"])),),
+            stores=(self._told.site(int(row["store_site"])),),
+            **{name: int(row[name]) for name in ("reader", "writer", "load_occurrence", "store_occurrence")},
+        )
+        return Schedule(mode="sync", seed=self.schedule.seed, points=(point,))
+
+    def waiting(self) -> list[int]:
+        """Events that say where threads wait for ever."""
+        trace = self.execution.trace
+        orders = trace.of_kind(Kind.ORDER)
+        found: list[int] = orders[trace.at("extra", orders) == Order.STUCK].tolist()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where a program is executed again and again.
+
+    Attributes:
+        options: as for a recording; output, stdin and boards are each campaign's own.
+        scratch: a folder of ours for the files of campaigns.
+        limit: seconds that an execution may take.
+    """
+
+    command: Sequence[str]
+    options: RecordOptions
+    scratch: Path
+    limit: float
+
+    def perform(self, seed: bytes, schedule: Schedule, *, loads: bool = False) -> Campaign:
+        """Execute the program once; with `loads`, everything it reads is in the trace."""
+        place = Path(tempfile.mkdtemp(prefix="campaign-", dir=self.scratch))
+        try:
+            (place / "seed").write_bytes(seed)
+            plan = Plan(
+                flags=_FLAGS | (BoardFlag.LOADS if loads else BoardFlag(0)),
+                mode=schedule.board_mode,
+                seed=schedule.seed,
+                run_ms=round(1000 * self.limit),
+                syncs=[point.planned() for point in schedule.points],
+            )
+            with Board(plan) as board:
+                options = replace(
+                    self.options,
+                    output=place / "trace",
+                    stdin=place / "seed",
+                    limit=self.limit + _GRACE,
+                    boards=(("race", board.descriptor),),
+                )
+                execution = execute(self.command, options)
+                return Campaign(place, execution, board.read(), seed, schedule)
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise

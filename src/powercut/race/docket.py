@@ -1,0 +1,131 @@
+"""The docket: what all executions showed so far, what was judged, and the findings that came of it.
+
+Before: one execution after the other, as `Shown`. After: each sort of charge was judged until it was clear, and each
+root cause that nothing excuses is one finding, with all that replays it in a folder of its own: the trace, the seed and
+the schedule. Executions may be assessed by several threads.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Lock
+
+from powercut.findings.finding import Finding
+from powercut.findings.places import Places
+from powercut.oracle.verdict import Outcome, Verdict
+from powercut.race.allow import AllowList
+from powercut.race.board import Site
+from powercut.race.charges import Charge, Charges, Shown
+from powercut.race.findings import PLAN, SEED, TRACE, Describer, Scheduled
+from powercut.race.inconsistencies import Inconsistency
+from powercut.race.schedule import Schedule, save_schedule
+from powercut.race.validation import Judged, Standing, Validator, scene_of_lock, scenes_of
+from powercut.run.store import write_durably
+from powercut.states.state import Base, State
+from powercut.trace.symbols import Symbolizer
+
+JUDGEMENTS = 2  # executions in which one sort is judged that turns out benign: elsewhere it may not be
+
+
+@dataclass(slots=True)
+class Docket:
+    """What was shown, judged and found.
+
+    Attributes:
+        candidates: pairs of a store and a load of what was not guaranteed; True: of two threads.
+        sorts, benign, allowed: sorts of charges that were shown, and what became of them.
+        settled: stores that are bugs.
+    """
+
+    folder: Path
+    validator: Validator
+    allow: AllowList
+    findings: dict[str, Finding] = field(default_factory=dict)
+    candidates: dict[bool, set[Hashable]] = field(default_factory=lambda: {True: set(), False: set()})
+    sorts: set[Hashable] = field(default_factory=set)
+    benign: set[Hashable] = field(default_factory=set)
+    allowed: set[Hashable] = field(default_factory=set)
+    settled: set[Site] = field(default_factory=set)
+    _times: dict[Hashable, int] = field(default_factory=dict)
+    _symbols: Symbolizer = field(default_factory=Symbolizer)
+    _turn: Lock = field(default_factory=Lock)
+
+    def assess(self, shown: Shown) -> list[Finding]:
+        """Judge what one execution showed; the findings that are new."""
+        with self._turn:  # judging forks, and looks up symbols
+            places = Places(shown.timeline.trace, self._symbols)
+            charges, describer = Charges(shown, places), Describer(shown.timeline, places)
+            for between, pair in charges.read_pairs():
+                self.candidates[between].add(pair)
+            told: set[Hashable] = set()
+            found = [self._judge(c, shown, charges, describer) for c in charges if self._is_open(c, told)]
+        return [finding for finding in found if finding is not None]
+
+    def add_deadlock(self, waiting: Iterable[int], shown: Shown) -> Finding | None:
+        """Threads that wait for ever, each at an event; None if that is known."""
+        with self._turn:
+            describer = Describer(shown.timeline, Places(shown.timeline.trace, self._symbols))
+            judged = Judged(Standing.BUG, "no thread can go on", 0, Verdict(Outcome.HANG))
+            scheduled = Scheduled(0, 0, shown.schedule.words, bool(shown.seed))
+            end = State(shown.timeline.end, Base.ISSUED, frozenset())
+            finding = describer.deadlock(list(waiting), judged, end, scheduled)
+            return self._file(finding, shown, shown.schedule)
+
+    def reschedule(self, finding: Finding, schedule: Schedule) -> None:
+        """Save another schedule with a finding."""
+        if finding.race is not None:
+            save_schedule(self.folder / finding.race.plan, schedule)
+            finding.race = replace(finding.race, schedule=schedule.words)
+
+    def _is_open(self, charge: Charge, told: set[Hashable]) -> bool:
+        """Whether a charge is to be judged; `told` are bugs and sorts that this execution has shown already."""
+        self.sorts.add(charge.sort)
+        known = self.findings.get(charge.id)
+        if known is not None and known.severity == "error":
+            known.occurrences += charge.id not in told
+            told.add(charge.id)
+            return False
+        if charge.sort in self.allowed or charge.sort in told:
+            return False
+        told.add(charge.sort)
+        if self.allow.covers(charge.stored, *charge.used):
+            self.allowed.add(charge.sort)
+            return False
+        self._times[charge.sort] = self._times.get(charge.sort, 0) + 1
+        return self._times[charge.sort] <= JUDGEMENTS
+
+    def _judge(self, charge: Charge, shown: Shown, charges: Charges, describer: Describer) -> Finding | None:
+        subject, timeline = charge.subject, shown.timeline
+        words, has_seed = charge.schedule.words, bool(shown.seed)
+        writer = charges.thread(subject.store)
+        if isinstance(subject, Inconsistency):
+            judged, scenes = self.validator.judge(timeline, subject), scenes_of(timeline, subject)
+            scheduled = Scheduled(writer, charges.thread(subject.load), words, has_seed)
+            finding = describer.race(subject, judged, scenes[judged.scene].harmful, scheduled)
+        else:
+            judged, scene = self.validator.judge_lock(timeline, subject), scene_of_lock(timeline, subject)
+            finding = describer.lock(subject, judged, scene.harmful, Scheduled(writer, writer, words, has_seed))
+        if judged.standing is Standing.BENIGN:
+            self.benign.add(charge.sort)
+            return None
+        self.benign.discard(charge.sort)
+        return self._file(finding, shown, charge.schedule)
+
+    def _file(self, finding: Finding, shown: Shown, schedule: Schedule) -> Finding | None:
+        """Keep a finding and what replays it, unless it is known as well or better; None then."""
+        known = self.findings.get(finding.id)
+        if known is not None and (known.severity == "error" or finding.severity != "error"):
+            known.occurrences += 1
+            return None
+        self.findings[finding.id] = finding
+        if finding.severity == "error":
+            self.settled.update(site for point in schedule.points if point.store_occurrence for site in point.stores)
+        home = self.folder / "races" / finding.id
+        home.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(shown.timeline.trace.name, home / TRACE)
+        write_durably(home / SEED, shown.seed)
+        save_schedule(home / PLAN, schedule)
+        return finding

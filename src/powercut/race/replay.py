@@ -1,0 +1,54 @@
+"""Replay of a race: the program runs again with the saved input and schedule, and must show the same.
+
+Before: a finding of a saved run. After: in how many of some executions it was seen. The image of the finding needs no
+execution: it is built from the saved trace, as that of any other finding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
+
+from powercut.errors import UsageError
+from powercut.findings.finding import Finding, Race
+from powercut.race.campaign import Stage
+from powercut.race.rehearsal import Rehearsal
+from powercut.race.schedule import load_schedule
+from powercut.record.recorder import RecordOptions, find_program
+from powercut.record.tracers import require_memory_tool
+from powercut.report.difference import row_of
+from powercut.run.store import SavedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How often a race was seen again, of how many executions."""
+
+    seen: int
+    tries: int
+
+
+def replay_race(folder: Path, run: SavedRun, finding: Finding, race: Race, tries: int, *, views: bool) -> Replayed:
+    """Execute the program of a run again, as the finding says."""
+    schedule = load_schedule(_inside(folder, race.plan))
+    seed = _inside(folder, race.seed).read_bytes() if race.seed else b""
+    cwd = Path(str(run.race.get("cwd", ".")))
+    if not run.command or not cwd.is_dir():
+        raise UsageError("broken-run", f"run {folder.name} does not say what to execute, or not where.")
+    tool = require_memory_tool(Path(cwd, find_program(run.command[0], cwd)))
+    with TemporaryDirectory(prefix="powercut-") as scratch:
+        options = RecordOptions(
+            Path(run.folder), cwd, Path(scratch) / "trace", views, memory_tool=tool, persistent_memory=True
+        )
+        stage = Stage(run.command, options, Path(scratch), run.timeout)
+        rehearsal = Rehearsal(stage, row_of(finding.state))
+        return Replayed(sum(rehearsal.shows(finding, seed, schedule) for _ in range(tries)), tries)
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """A file of a saved run, which must not name one elsewhere."""
+    path = PurePath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise UsageError("broken-run", f"{folder} has a finding whose files are elsewhere: {name!r}.")
+    return folder / path

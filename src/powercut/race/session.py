@@ -1,0 +1,250 @@
+"""A run of `powercut race`, from the command line to a saved run.
+
+Before: a program with threads, where it keeps its data, and what makes its input. After: a saved run whose findings are
+races, each with what replays it. What cannot be tested is refused with a reason: a program that maps no file, that has
+one thread, that does not end by itself, whose recovery or check refuses even the folder of a clean end.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from threading import Event
+
+import msgspec
+
+from powercut.findings.finding import RACE_KINDS
+from powercut.image.scratch import Scratch, ScratchPolicy, make_scratch
+from powercut.model.filesystem import FileSystem, file_systems
+from powercut.model.memory import AUTO, PX86
+from powercut.oracle.command import CommandOracle
+from powercut.oracle.verdict import Verdict
+from powercut.race.allow import AllowList
+from powercut.race.campaign import Stage
+from powercut.race.docket import Docket
+from powercut.race.exploration import RaceBudget, RaceExploration
+from powercut.race.grammar import Grammar, load_grammar
+from powercut.race.inputs import Inputs, seed_files
+from powercut.race.recovery import Recovery
+from powercut.race.scouting import never_ends, require_clean_end, scout
+from powercut.race.tiers import Mode, Tiers
+from powercut.race.validation import Check, Validator
+from powercut.record.recorder import RecordOptions, find_program
+from powercut.record.tracers import require_memory_tool
+from powercut.run.check import check_command, check_environment
+from powercut.run.known import apply_baseline, load_baseline
+from powercut.run.replay import judge_state
+from powercut.run.session import Session
+from powercut.run.store import SavedRun, new_run_folder, save_run
+from powercut.settings import seconds
+from powercut.states.state import State
+from powercut.states.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class RaceOptions:
+    """What the command line of `powercut race` says beside the settings.
+
+    Attributes:
+        recovery: the command that recovers; None for the program itself, with an empty seed.
+        jobs: executions at the same time.
+        threads: how many the program has, for a grammar; None for what the grammar says.
+        max_findings, max_executions: after which the search ends; None for no limit.
+    """
+
+    seeds: Path | None = None
+    grammar: Path | None = None
+    recovery: str | None = None
+    schedule: Mode = "pm"
+    jobs: int = 0
+    threads: int | None = None
+    max_findings: int | None = None
+    max_executions: int | None = None
+
+
+class RaceSession:
+    """One run."""
+
+    def __init__(self, session: Session, options: RaceOptions) -> None:
+        self._session = session
+        self._options = options
+        self._stop = Event()
+
+    def run(self, command: Sequence[str]) -> tuple[SavedRun, Path]:
+        """Search, judge, save."""
+        session = self._session
+        load_baseline(session.baseline, write=session.write_baseline)  # one that cannot be read is refused at once
+        inputs, recovery = self._inputs(), self._recovery_command(command)
+        check = self._check()
+        program = Path(session.cwd, find_program(command[0], session.cwd))
+        options = self._record_options(require_memory_tool(program))
+        run_folder = new_run_folder(session.output)
+        try:
+            with self._scratch() as scratch:
+                began = time.monotonic()
+                exploration = self._explore(command, recovery, check, options, scratch, inputs, run_folder)
+                run = self._saved(command, recovery, exploration, time.monotonic() - began)
+            self._mark_known(run)
+            for finding in run.findings:
+                finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + session.output_option()
+            save_run(run_folder, run)
+        finally:
+            with suppress(OSError):
+                run_folder.rmdir()  # only if nothing was written
+        return run, run_folder
+
+    def _explore(
+        self,
+        command: Sequence[str],
+        recovery: Sequence[str],
+        check: Check | None,
+        options: RecordOptions,
+        scratch: Path,
+        inputs: Inputs,
+        run_folder: Path,
+    ) -> RaceExploration:
+        settings = self._session.settings
+        stage = Stage(command, options, scratch, settings.timeout)
+        where = options.cwd if self._options.recovery is None else options.folder  # a check runs there, too
+        recovers = Recovery(recovery, replace(options, cwd=where), scratch, settings.timeout)
+        tiers = Tiers(inputs, self._options.schedule, settings.seed)
+        allow, settled = AllowList(settings.race.reasons), tiers.experience.settled
+        docket = Docket(run_folder, Validator(recovers, check), allow, settled=settled)
+        exploration = RaceExploration(stage, tiers, inputs, docket, self._row(), self._session.tell, self._stop)
+        if self._scout(exploration):
+            exploration.run(self._jobs, self._budget())
+            inputs.refusals.check(str(self._options.grammar))
+        self._say_how_it_ended(exploration)
+        return exploration
+
+    def _scout(self, exploration: RaceExploration) -> bool:
+        """The first look; whether an execution ended well, so that there is something to search."""
+        docket, stage = exploration.docket, exploration.stage
+        for task, campaign in scout(stage, exploration.tiers):
+            if campaign.hung:
+                if self._options.seeds is None and self._options.grammar is None:
+                    raise never_ends(stage, campaign)
+                exploration.file_hang(campaign)
+                continue
+            recovers, check = docket.validator.recovery, docket.validator.check
+            limit = require_clean_end(recovers, check, Timeline(campaign.execution.trace, self._row()))
+            docket.validator.recovery = replace(recovers, limit=limit)
+            exploration.learn(task, exploration.study(task, campaign))
+            exploration.inputs.refusals.check(str(self._options.grammar))
+            return True
+        self._session.say("no execution ended: nothing else was looked for", warning=True)
+        return False
+
+    def _budget(self) -> RaceBudget:
+        options = self._options
+        bugs, executions = options.max_findings or math.inf, options.max_executions or math.inf
+        return RaceBudget(seconds(self._session.settings.budget), bugs, executions)
+
+    @property
+    def _jobs(self) -> int:
+        return self._options.jobs or os.cpu_count() or 1
+
+    def _say_how_it_ended(self, exploration: RaceExploration) -> None:
+        say = self._session.say
+        for ending, times in exploration.failures.items():
+            say(f"{times} of {exploration.executions} executions did not end well: the program {ending}", warning=True)
+        refused = exploration.inputs.refusals
+        if refused.refused:
+            say(f"the program refused {refused.share:.0%} of the commands that the grammar made", warning=True)
+
+    def _inputs(self) -> Inputs:
+        options = self._options
+        given = seed_files(options.seeds) if options.seeds is not None else []
+        grammar = self._grammar(options.grammar) if options.grammar is not None else None
+        return Inputs(given, grammar, self._session.settings.seed)
+
+    def _grammar(self, path: Path) -> Grammar:
+        grammar = load_grammar(path)
+        threads = self._options.threads or grammar.threads
+        return msgspec.structs.replace(grammar, threads=threads)
+
+    def _recovery_command(self, command: Sequence[str]) -> Sequence[str]:
+        given = self._options.recovery
+        return check_command(given, self._session.cwd) if given is not None else command
+
+    def _check(self) -> Check | None:
+        settings, session = self._session.settings, self._session
+        if settings.check is None:
+            return None
+        argv = check_command(settings.check, session.cwd)
+
+        def judge(timeline: Timeline, state: State) -> Verdict:
+            oracle = CommandOracle(argv, settings.timeout, check_environment(timeline))
+            return judge_state(timeline, state, oracle, session.folder, settings.timeout, session.told)
+
+        return judge
+
+    def _row(self) -> FileSystem:
+        """The first model; a race is about persistent memory unless something else is said."""
+        settings = self._session.settings
+        memory = PX86.name if settings.memory == AUTO.name else settings.memory
+        return file_systems(settings.fs, memory)[0]
+
+    def _record_options(self, tool: Path) -> RecordOptions:
+        session = self._session
+        return RecordOptions(
+            folder=session.folder,
+            cwd=session.cwd,
+            output=session.output,  # each execution has its own
+            namespaces=session.namespaces(),
+            scratch=Path(session.settings.scratch) if session.settings.scratch else None,
+            skip=(session.output,),
+            memory_tool=tool,
+            persistent_memory=True,
+            stop=self._stop,
+        )
+
+    @contextmanager
+    def _scratch(self) -> Iterator[Path]:
+        policy = ScratchPolicy(Path(given) if (given := self._session.settings.scratch) else None)
+        scratch: Scratch = make_scratch(policy, self._session.folder, self._jobs, namespaces=False)
+        try:
+            yield scratch.path
+        finally:
+            scratch.remove()
+
+    def _mark_known(self, run: SavedRun) -> None:
+        kinds = set() if run.interrupted else {kind.value for kind in RACE_KINDS}
+        session = self._session
+        apply_baseline(session.baseline, run.findings, kinds, session.told, write=session.write_baseline)
+
+    def _saved(
+        self, command: Sequence[str], recovery: Sequence[str], exploration: RaceExploration, elapsed: float
+    ) -> SavedRun:
+        session, settings = self._session, self._session.settings
+        docket = exploration.docket
+        order = list(RACE_KINDS)
+        facts = {
+            **exploration.counts(),
+            "schedule": self._options.schedule,
+            "finished": exploration.finished,
+            "failures": exploration.failures,
+            "allowed": docket.allow.told(),
+            "recovery": list(recovery),
+            "cwd": str(session.cwd),
+        }
+        return SavedRun(
+            version=version("powercut"),
+            command=list(command),
+            folder=str(session.folder),
+            check=check_command(settings.check, session.cwd) if settings.check else None,
+            timeout=settings.timeout,
+            findings=sorted(docket.findings.values(), key=lambda one: (one.severity, order.index(one.kind), one.id)),
+            states={"tested": docket.validator.images, "equal": docket.validator.equal},
+            model=f"{self._row().name}+{self._row().memory.name}",
+            seconds=elapsed,
+            race=facts,
+            notes=session.notes,
+            interrupted=exploration.interrupted,
+        )
