@@ -33,6 +33,7 @@ COMMANDS = (
     "syncs",
     "lint",
     "check",
+    "race",
     "cc",
     "c++",
     "config",

@@ -15,17 +15,24 @@ from powercut.commands.options import saved_runs
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 @click.option("--image", metavar="DIR", type=click.Path(), help="Also leave the image in this new folder.")
 @click.option("--check", metavar="CMD", help="Another check than that of the run.")
-def command(name: str, output: str | None, image: str | None, check: str | None) -> int:
-    """Rebuild the image of a finding and let the check judge it again.
+@click.option("--tries", type=click.IntRange(1, 1000), default=5, metavar="N", help="Executions of a race (default 5).")
+def command(name: str, output: str | None, image: str | None, check: str | None, tries: int) -> int:
+    """Rebuild the image of a finding and let the check judge it again; of a race, execute the program again.
 
-    Exits with 1 if the check refuses the image as it did before, 0 if it passes now (a fixed recovery), 3 if it cannot
-    be run.
+    Exits with 1 if the check refuses the image as it did before, or the race is seen again, 0 if not (it is fixed), 3
+    if it cannot be run.
 
     \b
     powercut replay 3f9a
     powercut replay 12/3f9a --image /tmp/crashed
+    powercut replay 12/9b1c --tries 10
     """
     from powercut.errors import ExitCode
+    from powercut.run.store import find_finding
+
+    _, _, finding = find_finding(saved_runs(output), name)
+    if finding.race is not None:
+        return _replay_race(saved_runs(output), name, Path(image) if image else None, tries)
     from powercut.oracle.verdict import Outcome
     from powercut.report.terminal import Terminal
     from powercut.report.text import explain_verdict
@@ -37,3 +44,21 @@ def command(name: str, output: str | None, image: str | None, check: str | None)
     if verdict.outcome is Outcome.ERROR:
         return int(ExitCode.FAILED)
     return int(ExitCode.NOTHING_FOUND if verdict.passed else ExitCode.FINDINGS)
+
+
+def _replay_race(output: Path, name: str, image: Path | None, tries: int) -> int:
+    """Execute the program with the saved input and schedule."""
+    from powercut import _engine
+    from powercut.errors import ExitCode
+    from powercut.race.replay import replay_race
+    from powercut.run.replay import export_image, rebuild
+    from powercut.run.store import find_finding
+
+    folder, run, finding = find_finding(output, name)
+    assert finding.race is not None
+    if image is not None:
+        export_image(*rebuild(folder, finding), image)
+    views, _ = _engine.can_enter_view()
+    replayed = replay_race(folder, run, finding, finding.race, tries, views=views)
+    click.echo(f"seen again in {replayed.seen} of {replayed.tries} executions")
+    return int(ExitCode.FINDINGS if replayed.seen else ExitCode.NOTHING_FOUND)

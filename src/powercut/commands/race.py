@@ -1,0 +1,78 @@
+"""`powercut race`: find races in persistent memory, in a program with threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from powercut.commands.options import (
+    baseline_options,
+    common_options,
+    race_options,
+    report_options,
+    settings_from,
+    workload_argument,
+)
+
+
+@click.command("race")
+@click.option("--seeds", metavar="DIR", type=click.Path(file_okay=False), help="Files that the program reads as input.")
+@click.option("--grammar", metavar="FILE", type=click.Path(dir_okay=False), help="What its commands look like (TOML).")
+@click.option("--recovery", metavar="CMD", help="Runs on crash images (default: the program, with empty input).")
+@click.option(
+    "--schedule",
+    type=click.Choice(["pm", "random", "none"]),
+    default="pm",
+    help="How threads run: loads wait for stores (pm, default), with random delays, or as they come.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), metavar="N", help="Executions at the same time (default: all cores)."
+)
+@click.option("--threads", type=click.IntRange(2, 64), metavar="N", help="Threads of the program, for the grammar.")
+@click.option("--max-findings", type=click.IntRange(1), metavar="N", help="End when so many races are found.")
+@click.option("--max-executions", type=click.IntRange(1), metavar="N", help="Execute the program at most N times.")
+@click.option("--timeout", type=float, metavar="SECONDS", help="An execution that takes longer hangs (default 10).")
+@race_options
+@baseline_options
+@report_options
+@common_options
+@workload_argument
+def command(
+    workload: tuple[str, ...],
+    seeds: str | None,
+    grammar: str | None,
+    recovery: str | None,
+    schedule: Any,
+    jobs: int | None,
+    threads: int | None,
+    max_findings: int | None,
+    max_executions: int | None,
+    write_baseline: bool,
+    **options: Any,
+) -> int:
+    """Find races in persistent memory: what a thread reads before it is durable, and makes something durable of.
+
+    The program is executed again and again under the memory tracer, each time with another schedule of its threads,
+    and with other input if there are seeds or a grammar. What depends on something that a power cut can still take
+    becomes a crash image, on which the recovery runs. What that does not repair is a finding.
+
+    \b
+    powercut race --dir pool -- ./store pool/data
+    powercut race --dir pool --grammar store.toml --budget 10m -- ./store pool/data
+    powercut race --recovery './store --recover pool/data' --check './store --verify pool/data' -- ./store pool/data
+    """
+    from powercut.commands.outcome import Outputs, report_run
+    from powercut.race.session import RaceOptions, RaceSession
+    from powercut.report.terminal import Terminal
+    from powercut.run.session import Session
+
+    outputs = Outputs.taken_from(options)
+    settings, cwd = settings_from(options)
+    folder_of_seeds, file = (Path(name) if name is not None else None for name in (seeds, grammar))
+    with Terminal() as terminal:
+        session = Session(settings, cwd, terminal.tell, write_baseline=write_baseline)
+        race = RaceOptions(folder_of_seeds, file, recovery, schedule, jobs or 0, threads, max_findings, max_executions)
+        run, folder = RaceSession(session, race).run(workload)
+    return report_run(run, folder, outputs)
