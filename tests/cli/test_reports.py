@@ -98,7 +98,7 @@ def test_the_html_page_shows_the_crash(world: World) -> None:
     assert world.test("--html", "r.html", "--fs", "xfs").code == 1
     page = html.fromstring((world.here / "r.html").read_text())
     text = page.text_content()
-    assert "Updates around the crash" in text and "What had to persist before what" in text
-    assert page.xpath("//tr[@class='lost']") and page.xpath("//td[@class='differs']")
+    assert "Around the power cut" in text and "What had to persist before what" in text
+    assert page.xpath("//ol[@class='story']/li[@class='lost']") and page.xpath("//table[@class='bytes']//mark")
     for picture in page.xpath("//img/@src"):
         assert b"<svg" in base64.b64decode(picture.partition(",")[2])

@@ -18,7 +18,9 @@ _COMPARED = 1 << 20  # bytes of a file
 _ROW = 16
 _MOST_ROWS, _MOST_LINES = 32, 60
 _MOST_COMPARED = 2000  # lines; difflib is slow on more
-Cell = tuple[str, bool]  # a byte in hexadecimal, and whether it differs
+_PRINTABLE = range(0x20, 0x7F)
+Cell = tuple[str, str, bool]  # a byte in hexadecimal, as a character, and whether it differs
+Line = tuple[str, str]  # what a line of a difference is: gone, new, same or a place; and its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,9 @@ class FileDifference:
     depth: int
     change: str
     size: str
-    lines: list[str]
+    lines: list[Line]
     rows: list[Row]
+    more: bool  # there are more rows than are shown
 
 
 def differences(whole: StateImage, crashed: StateImage) -> list[FileDifference]:
@@ -56,13 +59,15 @@ def _difference(
     change = "gone" if new is None else "only after the crash" if old is None else "same" if one == other else "changed"
     size = _size(crashed, new) if new is not None else _size(whole, old)
     changed = change == "changed"
+    rows = _rows(one, other) if changed else []
     return FileDifference(
         path.rpartition(b"/")[2].decode("utf-8", "replace"),
         path.count(b"/"),
         change,
         size,
         _lines(one, other) if changed else [],
-        _rows(one, other) if changed else [],
+        rows[:_MOST_ROWS],
+        len(rows) > _MOST_ROWS,
     )
 
 
@@ -78,7 +83,7 @@ def _size(image: StateImage, obj: int | None) -> str:
     return f"{image.size(obj)} bytes" if image.kind(obj) is ObjectKind.FILE else "link"
 
 
-def _lines(one: bytes, other: bytes) -> list[str]:
+def _lines(one: bytes, other: bytes) -> list[Line]:
     """A difference of lines, where both sides are text."""
     try:
         before, after = one.decode().splitlines(), other.decode().splitlines()
@@ -86,20 +91,25 @@ def _lines(one: bytes, other: bytes) -> list[str]:
         return []
     if b"\0" in one + other or max(len(before), len(after)) > _MOST_COMPARED:
         return []
-    found = difflib.unified_diff(before, after, "at the moment of the crash", "after the crash", lineterm="", n=2)
-    return list(found)[:_MOST_LINES]
+    found = list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]  # without the names of both sides
+    kinds = {"-": "gone", "+": "new", "@": "place"}
+    return [(kinds.get(line[:1], "same"), line) for line in found[:_MOST_LINES]]
 
 
 def _rows(one: bytes, other: bytes) -> list[Row]:
+    """Rows with a difference, at most one more than are shown."""
     rows = []
     for offset in range(0, max(len(one), len(other)), _ROW):
         left, right = one[offset : offset + _ROW], other[offset : offset + _ROW]
         if left != right:
             rows.append(Row(offset, _cells(left, right), _cells(right, left)))
-        if len(rows) == _MOST_ROWS:
+        if len(rows) > _MOST_ROWS:
             break
     return rows
 
 
 def _cells(mine: bytes, theirs: bytes) -> list[Cell]:
-    return [(f"{byte:02x}", theirs[i : i + 1] != mine[i : i + 1]) for i, byte in enumerate(mine)]
+    return [
+        (f"{byte:02x}", chr(byte) if byte in _PRINTABLE else "·", theirs[i : i + 1] != mine[i : i + 1])
+        for i, byte in enumerate(mine)
+    ]

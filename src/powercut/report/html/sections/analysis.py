@@ -1,0 +1,20 @@
+"""What was found without a crash state: the patterns of misuse in the trace, or the assertions that do not hold."""
+
+from __future__ import annotations
+
+from powercut.report.assertions import checked_line
+from powercut.report.html.entries import plain_entries
+from powercut.report.html.section import Material, Section
+from powercut.report.lint import counts
+
+
+def section(material: Material) -> Section | None:
+    """The misuses of a run; those of a program with assertions are its own words."""
+    run = material.run
+    entries = plain_entries(material.problems[len(run.findings) :])
+    if run.assertions:
+        return Section("analysis", "Assertions", len(entries), {"entries": entries, "words": checked_line(run)})
+    if not entries:
+        return None
+    words = f"{counts(run.misuses)}. These need no check: the calls and instructions of the trace show them."
+    return Section("analysis", "Trace analysis", len(entries), {"entries": entries, "words": words})

@@ -1,0 +1,77 @@
+"""The story of a crash: the updates around it in the order of the program, with the syncs and outputs between them.
+
+Before: a timeline, a state of it and the updates that tell what it is about. After: moments, those nearest to the crash
+if there are many; one of them is the power cut, and what comes after it had not happened.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from powercut.findings.places import Places
+from powercut.states.state import State
+from powercut.states.timeline import Timeline
+from powercut.syncs.sites import sync_calls
+
+_MOST_UPDATES, _MOST_BETWEEN = 40, 20
+_LOOKED_AT = 10_000  # events that are searched for syncs and outputs, up to the last of the story
+
+
+class Fate(StrEnum):
+    """What became of a moment."""
+
+    SURVIVED = "survived"
+    LOST = "lost"
+    SYNCED = "synced"
+    SAID = "said"
+    CUT = "power cut"
+    LATER = "not yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One moment: in words, and its line."""
+
+    fate: Fate
+    what: str
+    place: str = ""
+
+
+def story(timeline: Timeline, places: Places, state: State, around: Sequence[int]) -> list[Moment]:
+    """The moments around a crash."""
+    issued = timeline.issued(state.point)
+    near = sorted(sorted(around, key=lambda update: abs(update - issued))[:_MOST_UPDATES])
+    moments = [(int(timeline.event[update]), _of_update(timeline, places, state, update)) for update in near]
+    if moments:
+        last = max(moments[-1][0], state.point // 2)
+        moments += _between(timeline, places, state, max(moments[0][0], last - _LOOKED_AT), last + 1)
+    moments.sort(key=lambda moment: moment[0])
+    told = [moment for _, moment in moments]
+    at = next((number for number, moment in enumerate(told) if moment.fate is Fate.LATER), len(told))
+    some_lost = any(moment.fate is Fate.LOST for moment in told)
+    words = "what is struck out had not reached the disk" if some_lost else "all of this had reached the disk"
+    return [*told[:at], Moment(Fate.CUT, words), *told[at:]]
+
+
+def _of_update(timeline: Timeline, places: Places, state: State, update: int) -> Moment:
+    fate = Fate.SURVIVED if timeline.survives(state, update) else Fate.LOST
+    if update >= timeline.issued(state.point):
+        fate = Fate.LATER
+    return Moment(fate, timeline.describe(update), _line(places, int(timeline.event[update])))
+
+
+def _between(timeline: Timeline, places: Places, state: State, first: int, end: int) -> Iterable[tuple[int, Moment]]:
+    """Syncs and outputs among some events, the ones nearest to the crash."""
+    outputs = timeline.outputs[bisect_left(timeline.outputs, (first, 0)) : bisect_left(timeline.outputs, (end, 0))]
+    found = [(event, Fate.SYNCED, words) for event, words in sync_calls(timeline, first, end)]
+    found += [(event, Fate.SAID, places.of_output(timeline, event).what) for event, _ in outputs]
+    nearest = sorted(found, key=lambda moment: abs(2 * moment[0] - state.point))[:_MOST_BETWEEN]
+    for event, fate, words in nearest:
+        yield event, Moment(Fate.LATER if 2 * event > state.point else fate, words, _line(places, event))
+
+
+def _line(places: Places, event: int) -> str:
+    return places.location(event, "", "").short
