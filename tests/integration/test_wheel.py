@@ -1,7 +1,8 @@
 """What is given to others: an sdist that builds, and a wheel that needs no compiler where it is installed.
 
-The wheel is built once, from the unpacked sdist, and installed in an environment of its own. There the path has no
-compiler, no Valgrind and nothing of this checkout, and the programs of the demo are tested as a user would.
+The wheel is built once, from the unpacked sdist, and installed in an environment of its own by the script of the
+GitHub action. There the path has no compiler, no Valgrind and nothing of this checkout, and the programs of the demo
+are tested as a user would.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+import yaml
 from scikit_build_core.build import build_sdist
 
 from powercut.record.tracers import why_no_memory_tool
@@ -27,6 +29,7 @@ DEMO = ROOT / "corpus" / "demo"
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 TOOLS = ("sh", "cat")  # beside powercut and its Python; what users of a bare machine have at least
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+QUICKLY = "-Ccmake.build-type=Debug"  # whether the compiler optimizes is not what is tested
 ASSERTS = b"""
 #include <powercut.h>
 int main(void) {
@@ -81,18 +84,28 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     source = folder / f"powercut-{VERSION}"
-    subprocess.run([*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(source)], check=True)
+    subprocess.run(
+        [*PIP, "wheel", QUICKLY, "--no-deps", "--no-build-isolation", "-w", str(folder), str(source)], check=True
+    )
     (wheel,) = folder.glob("*.whl")
-    site = folder / "site"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(site)], check=True)
-    inside = ["--python", str(site / "bin" / "python")]
-    subprocess.run([*PIP, *inside, "install", "--no-compile", str(wheel)], check=True)
+    site = install(wheel, folder)
     tools = folder / "tools"
     tools.mkdir()
     for name in TOOLS:
         (tools / name).symlink_to(shutil.which(name) or "")
     (folder / "work").mkdir()
     return Elsewhere(wheel, site, folder / "work", {"PATH": f"{site}/bin:{tools}", "HOME": str(folder / "work")})
+
+
+def install(wheel: Path, folder: Path) -> Path:
+    """What the action does on a runner, to which a wheel is as good as its own checkout; the environment it makes."""
+    steps = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+    (script,) = (step["run"] for step in steps if step["name"] == "Install powercut")
+    told = folder / "path"
+    env = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "RUNNER_TEMP": str(folder)}
+    env |= {"GITHUB_ACTION_PATH": str(wheel), "GITHUB_PATH": str(told)}
+    subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], env={**os.environ, **env}, check=True)
+    return Path(told.read_text().strip()).parent
 
 
 def test_there_is_no_compiler_and_no_checkout(elsewhere: Elsewhere) -> None:
