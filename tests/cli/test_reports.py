@@ -102,3 +102,51 @@ def test_the_html_page_shows_the_crash(world: World) -> None:
     assert page.xpath("//ol[@class='story']/li[@class='lost']") and page.xpath("//table[@class='bytes']//mark")
     for picture in page.xpath("//img/@src"):
         assert b"<svg" in base64.b64decode(picture.partition(",")[2])
+
+
+def test_the_page_has_the_table_of_syncs_that_was_weighed_for_its_run(world: World) -> None:
+    assert world.test("--fs", "xfs", workload=SAFE).code == 0
+    assert world.run("report", "--html", "before.html").code == 0
+    assert 'id="syncs"' not in (world.here / "before.html").read_text()
+    trace = ".powercut/runs/0001/trace"
+    assert world.run("syncs", "--trace", trace, "--check", "sh check", "--fs", "xfs").code == 0
+    assert world.run("report", "--html", "r.html").code == 0
+    (section,) = html.fromstring((world.here / "r.html").read_text()).xpath("//section[@id='syncs']")
+    assert [cell.text_content() for cell in section.xpath(".//tbody//td[1]")] == ["needed", "needed"]
+    assert "prevents durability" in section.text_content()
+    (world.here / ".powercut" / "runs" / "0001" / "syncs.json").write_text('{"syncs": [{"need": "<b>"}]}')
+    assert world.run("report", "--html", "broken.html").code == 0
+    page = (world.here / "broken.html").read_text()
+    assert "without the table of syncs: Invalid enum value" in page and 'id="coverage"' in page
+
+
+def test_a_folder_with_a_table_of_syncs_only_is_no_run_and_says_what_it_is(world: World) -> None:
+    words = ["syncs", "--dir", "data", "--check", "sh check", "--fs", "xfs", "--", "sh", "-c", SAFE]
+    assert world.run(*words).code == 0
+    ended = world.run("report", "1", "--html", "r.html")
+    assert (ended.code, (world.here / "r.html").exists()) == (2, False)
+    assert "It holds a table of syncs only" in ended.err
+
+
+@pytest.mark.parametrize("damage", [b"", b"PCUTTRAC" + bytes(4096), None])
+def test_a_trace_that_cannot_be_read_costs_the_images_only(world: World, damage: bytes | None) -> None:
+    assert world.test().code == 1
+    trace = world.here / ".powercut" / "runs" / "0001" / "trace"
+    trace.unlink()
+    if damage is not None:
+        trace.write_bytes(damage)
+    ended = world.run("report", "--html", "r.html", "--sarif", "r.sarif")
+    assert (ended.code, ended.out) == (0, "")
+    page = (world.here / "r.html").read_text()
+    assert "without the images: " in page and "acknowledged but lost" in page
+    assert (world.here / "r.sarif").exists()
+
+
+def test_the_story_tells_what_was_said_and_synced_before_the_power_went(world: World) -> None:
+    save = "printf new > data/t && sync data/t && mv data/t data/f && echo saved"  # and the directory is not synced
+    assert world.test("--fs", "xfs", "--html", "r.html", workload=save).code == 1
+    page = html.fromstring((world.here / "r.html").read_text())
+    told = [item.get("class") for item in page.xpath("//ol[@class='story'][1]/li")]
+    assert told.count("cut") == 1 and told.index("lost") < told.index("said") < told.index("cut")
+    (synced,) = page.xpath("//ol[@class='story'][1]/li[@class='synced']/*[@class='what']")
+    assert synced.text_content().startswith("fsync of ")

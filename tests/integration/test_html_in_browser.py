@@ -177,7 +177,9 @@ def test_the_difference_marks_lines_and_bytes(browser: Any, real: Path, tmp_path
     page = show(browser, load_run(real), tmp_path, real).page
     assert page.locator(".file", has_text="notes").locator(".change").first.inner_text() == "changed"
     assert page.locator(".story .lost").count() > 0 and page.locator(".story .cut").count() == 1
-    assert page.locator("table.bytes:visible tr.is mark").count() > 0
+    page.evaluate("document.querySelectorAll('.diff').forEach((one) => { one.open = true; })")
+    lost = page.locator("table.bytes:visible tr.was mark")
+    assert "".join(lost.all_inner_texts()).startswith(b"one\n<img".hex())  # whatever came in its place
     natural = page.locator("img.picture").first
     natural.scroll_into_view_if_needed()
     page.wait_for_function("document.querySelector('img.picture').naturalWidth > 200")

@@ -16,7 +16,7 @@ from powercut.findings.finding import Finding, SavedState
 from powercut.findings.places import Places
 from powercut.report.graph import draw_graph
 from powercut.report.html.images import FileDifference, differences
-from powercut.report.html.story import Moment, story
+from powercut.report.html.story import Moment, story, updates_to_tell
 from powercut.run.replay import rebuild_state, rebuild_timeline
 from powercut.states.behaviors.around import behavior_around
 from powercut.states.state import Base, State
@@ -58,10 +58,11 @@ class EvidenceRoom:
         self._made += 1
         places = self._places = self._places or Places(timeline.trace)
         around = behavior_around(timeline, state)
-        picture = draw_graph(timeline, around, finding.id, state, places).encode()
+        told = updates_to_tell(timeline, state, around)
+        picture = draw_graph(timeline, sorted({*around, *told}), finding.id, state, places).encode()
         whole = timeline.image(State(state.point, Base.ISSUED, frozenset()))
         return Evidence(
-            story(timeline, places, state, around),
+            story(timeline, places, state, told),
             differences(whole, timeline.image(state)),
             f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}",
         )

@@ -2,6 +2,9 @@
 
 Before: a timeline, a state of it and the updates that tell what it is about. After: moments, those nearest to the crash
 if there are many; one of them is the power cut, and what comes after it had not happened.
+
+What survived too early may be no part of what the state is about, so the updates between that and the crash are told,
+too, and a few before it, as far as there is room.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.syncs.sites import sync_calls
 
-_MOST_UPDATES, _MOST_BETWEEN = 40, 20
+_MOST_UPDATES, _MOST_BETWEEN, _MOST_BEFORE = 40, 20, 6
 _LOOKED_AT = 10_000  # events that are searched for syncs and outputs, up to the last of the story
 
 
@@ -40,11 +43,21 @@ class Moment:
     place: str = ""
 
 
-def story(timeline: Timeline, places: Places, state: State, around: Sequence[int]) -> list[Moment]:
-    """The moments around a crash."""
+def updates_to_tell(timeline: Timeline, state: State, around: Sequence[int]) -> list[int]:
+    """The updates of a story, in order: those that it is about, then what came between them and the crash."""
     issued = timeline.issued(state.point)
-    near = sorted(sorted(around, key=lambda update: abs(update - issued))[:_MOST_UPDATES])
-    moments = [(int(timeline.event[update]), _of_update(timeline, places, state, update)) for update in near]
+    near = set(sorted(around, key=lambda update: abs(update - issued))[:_MOST_UPDATES])
+    first = max(0, min(around, default=issued) - _MOST_BEFORE)
+    for update in range(issued - 1, first - 1, -1):
+        if len(near) == _MOST_UPDATES:
+            break
+        near.add(update)
+    return sorted(near)
+
+
+def story(timeline: Timeline, places: Places, state: State, updates: Sequence[int]) -> list[Moment]:
+    """The moments around a crash."""
+    moments = [(int(timeline.event[update]), _of_update(timeline, places, state, update)) for update in updates]
     if moments:
         last = max(moments[-1][0], state.point // 2)
         moments += _between(timeline, places, state, max(moments[0][0], last - _LOOKED_AT), last + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from powercut.report.assertions import checked_line
 from powercut.report.html.entries import plain_entries
 from powercut.report.html.section import Material, Section
 from powercut.report.lint import counts
@@ -13,8 +12,10 @@ def section(material: Material) -> Section | None:
     run = material.run
     entries = plain_entries(material.problems[len(run.findings) :])
     if run.assertions:
-        return Section("analysis", "Assertions", len(entries), {"entries": entries, "words": checked_line(run)})
+        ending = run.assertions.get("ending")
+        words = f"The program {ending}; what it did until then is checked." if ending else ""
+        return Section("analysis", "Assertions", len(entries), {"entries": entries, "words": words, "first": True})
     if not entries:
         return None
     words = f"{counts(run.misuses)}. These need no check: the calls and instructions of the trace show them."
-    return Section("analysis", "Trace analysis", len(entries), {"entries": entries, "words": words})
+    return Section("analysis", "Trace analysis", len(entries), {"entries": entries, "words": words, "first": False})
