@@ -15,6 +15,7 @@ import os
 import re
 import shlex
 import stat
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,7 @@ class _Head(msgspec.Struct):
     """What every format of run.json has."""
 
     format: int = FORMAT
+    version: str = ""
 
 
 def new_run_folder(output: Path) -> Path:
@@ -175,15 +177,18 @@ def load_run(path: Path) -> SavedRun:
         content = (path / "run.json").read_bytes()
     except OSError as error:
         raise UsageError("no-run", f"there is no saved run in {path}: {error.strerror}.") from error
+    head = _Head()
     try:
         values = json.loads(content)
-        if (number := msgspec.convert(values, _Head).format) != FORMAT:
-            raise _other_format(path, number)
+        head = msgspec.convert(values, _Head)
+        if head.format != FORMAT:
+            raise _other_format(path, head.format)
         run = msgspec.convert(values, SavedRun)
         msgspec.convert(run.states, _Counted)
         return run
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise UsageError("broken-run", f"{path / 'run.json'} is not a saved run: {error}.") from error
+        hint = f"It was saved by powercut {head.version}." if head.version not in ("", version("powercut")) else ""
+        raise UsageError("broken-run", f"{path / 'run.json'} is not a saved run: {error}.", hint) from error
 
 
 def _other_format(path: Path, number: int) -> UsageError:
