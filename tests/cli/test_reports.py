@@ -150,3 +150,34 @@ def test_the_story_tells_what_was_said_and_synced_before_the_power_went(world: W
     assert told.count("cut") == 1 and told.index("lost") < told.index("said") < told.index("cut")
     (synced,) = page.xpath("//ol[@class='story'][1]/li[@class='synced']/*[@class='what']")
     assert synced.text_content().startswith("fsync of ")
+
+
+OVERWRITE = """
+import os
+for number in range(300):
+    open(f"data/a{number}", "w").close()
+os.chmod("data/a7", 0o600)
+file = os.open("data/z", os.O_WRONLY)
+os.pwrite(file, b"X" * 16, 2 << 20)
+os.sync()
+os.pwrite(file, b"Y" * 16, 2 << 20)
+print("saved")
+"""
+
+
+def test_a_difference_far_inside_one_of_many_files_is_shown(world: World) -> None:
+    (world.data / "z").write_bytes(bytes(3 << 20))
+    (world.here / "check").write_text(
+        'grep -q saved "$POWERCUT_ACKED" && ! grep -q YYYYYYYYYYYYYYYY z && exit 1; exit 0'
+    )
+    (world.here / "save.py").write_text(OVERWRITE)
+    words = ["test", "--dir", "data", "--check", "sh check", "--html", "r.html", "--", "python3", "save.py"]
+    assert world.run(*words).code == 1
+    page = html.fromstring((world.here / "r.html").read_text())
+    files = page.xpath("//div[@class='file']")
+    changed = {file[0].text: file.xpath("string(span[@class='change'])") for file in files}
+    assert changed.pop("z") == "changed" and not any(changed.values())
+    rows = [[cell.text_content() for cell in row] for row in page.xpath("//table[@class='bytes']//tr")]
+    was, now = " ".join(["59"] * 16), " ".join(["58"] * 16)
+    assert rows == [["00200000", "was", was, "Y" * 16], ["", "is", now, "X" * 16]]
+    assert "… 289 more as they were" in page.text_content()

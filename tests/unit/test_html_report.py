@@ -16,7 +16,7 @@ from lxml import html
 
 from powercut.report.formats import Setting
 from powercut.report.html import render
-from powercut.report.html.images import _rows
+from powercut.report.html.images import differing_rows
 from powercut.run.store import SavedRun
 from tests.unit.report_kit import HOSTILE, ROOT, hostile_run, sample_run
 
@@ -94,7 +94,7 @@ def test_a_run_of_500_findings_is_written_quickly() -> None:
 
 def test_only_differing_rows_of_bytes_are_shown_and_marked() -> None:
     one, other = bytes(64), bytes(20) + b"\xff" + bytes(27)
-    first, last = _rows(one, other)
+    first, last = differing_rows(one, other)
     assert (first.offset, [i for i, (_, _, differs) in enumerate(first.after) if differs]) == (16, [4])
     assert (last.offset, len(last.before), len(last.after)) == (48, 16, 0)
     assert all(differs for _, _, differs in last.before)

@@ -115,7 +115,9 @@ def test_a_run_that_another_version_saved_is_read_as_far_as_it_is_understood(tmp
     (tmp_path / "run.json").write_text('{"version": "99.1", "seconds": 2.0, "phase of the moon": "new"}')
     assert load_run(tmp_path).seconds == 2.0
     (tmp_path / "run.json").write_text('{"version": "99.1", "findings": [{"kind": "nova"}]}')
-    with pytest.raises(UsageError, match=r"Invalid enum value 'nova'.* It was saved by powercut 99\.1\. \[broken-run\]"):
+    with pytest.raises(
+        UsageError, match=r"Invalid enum value 'nova'.* It was saved by powercut 99\.1\. \[broken-run\]"
+    ):
         load_run(tmp_path)
 
 

@@ -15,7 +15,7 @@ from powercut.errors import PowercutError
 from powercut.findings.finding import Finding, SavedState
 from powercut.findings.places import Places
 from powercut.report.graph import draw_graph
-from powercut.report.html.images import FileDifference, differences
+from powercut.report.html.images import FolderDifference, compare_folders
 from powercut.report.html.story import Moment, story, updates_to_tell
 from powercut.run.replay import rebuild_state, rebuild_timeline
 from powercut.states.behaviors.around import behavior_around
@@ -30,7 +30,7 @@ class Evidence:
     """What there is to see of one finding."""
 
     story: list[Moment]
-    files: list[FileDifference]
+    folder: FolderDifference
     picture: str  # a data address of an SVG
 
 
@@ -60,10 +60,10 @@ class EvidenceRoom:
         around = behavior_around(timeline, state)
         told = updates_to_tell(timeline, state, around)
         picture = draw_graph(timeline, sorted({*around, *told}), finding.id, state, places).encode()
-        whole = timeline.image(State(state.point, Base.ISSUED, frozenset()))
+        whole = State(state.point, Base.ISSUED, frozenset())
         return Evidence(
             story(timeline, places, state, told),
-            differences(whole, timeline.image(state)),
+            compare_folders(timeline, whole, state),
             f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}",
         )
 

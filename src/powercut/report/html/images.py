@@ -1,26 +1,33 @@
 """The crashed folder against the folder at the moment of the crash: a tree, and the bytes that differ.
 
-Before: two images. After: every path of either, with what became of it; of a file that differs, its lines (where both
-sides are text) and its rows of bytes, only those with a difference and the first of many.
+Before: two states of a timeline. After: every path that differs, the folders that it is in and some of the others; of a
+file that differs, its lines (where both sides are text) and its rows of bytes, only those with a difference and the
+first of many. What cannot differ is not read, so that a large folder costs what its difference costs.
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from powercut.image.image import ObjectKind
 from powercut.image.view import StateImage
+from powercut.model.filesystem import BLOCK
 from powercut.report.difference import files_of
+from powercut.states.state import State
+from powercut.states.timeline import Timeline
 
-_MOST_FILES = 200
+_MOST_CHANGED, _MOST_SAME = 60, 12  # paths
 _COMPARED = 1 << 20  # bytes of a file
 _ROW = 16
 _MOST_ROWS, _MOST_LINES = 32, 60
+_WIDEST = 400  # letters of a line
 _MOST_COMPARED = 2000  # lines; difflib is slow on more
 _PRINTABLE = range(0x20, 0x7F)
 Cell = tuple[str, str, bool]  # a byte in hexadecimal, as a character, and whether it differs
 Line = tuple[str, str]  # what a line of a difference is: gone, new, same or a place; and its text
+Piece = tuple[int, bytes, bytes]  # what both sides hold from an offset on
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class FileDifference:
-    """One path: `change` is same, changed, gone or only after the crash."""
+    """One path.
+
+    Attributes:
+        change: what became of it, in a word or two; empty if it is as it was.
+        more: whether there are more rows than are shown.
+    """
 
     path: str
     depth: int
@@ -42,37 +54,104 @@ class FileDifference:
     size: str
     lines: list[Line]
     rows: list[Row]
-    more: bool  # there are more rows than are shown
+    more: bool = False
 
 
-def differences(whole: StateImage, crashed: StateImage) -> list[FileDifference]:
-    """All paths of two images, in order."""
-    before, after = files_of(whole), files_of(crashed)
-    paths = sorted(before.keys() | after.keys(), key=lambda path: path.split(b"/"))[:_MOST_FILES]
-    return [_difference(path, whole, before.get(path), crashed, after.get(path)) for path in paths]
+@dataclass(frozen=True, slots=True)
+class FolderDifference:
+    """The paths that are shown, in the order of a tree, and how many more there are of each sort."""
+
+    files: list[FileDifference]
+    more_changed: int
+    more_same: int
 
 
-def _difference(
-    path: bytes, whole: StateImage, old: int | None, crashed: StateImage, new: int | None
+def compare_folders(timeline: Timeline, before: State, after: State) -> FolderDifference:
+    """What the data folder holds in two states."""
+    return _Comparison(timeline, before, after).result()
+
+
+class _Comparison:
+    """Two images, and where they may differ."""
+
+    def __init__(self, timeline: Timeline, before: State, after: State) -> None:
+        self._whole, self._crashed = timeline.image(before), timeline.image(after)
+        self._before, self._after = files_of(self._whole), files_of(self._crashed)
+        self._changes = timeline.changes(before, after)
+
+    def result(self) -> FolderDifference:
+        paths = sorted(self._before.keys() | self._after.keys(), key=lambda path: path.split(b"/"))
+        compared = {path: self._compare(path) for path in paths if self._may_differ(path)}
+        changed = [path for path, found in compared.items() if found.change]
+        shown = set(changed[:_MOST_CHANGED])
+        shown |= {folder for path in shown for folder in _folders(path)}
+        same = [path for path in paths if path not in shown and path not in changed]
+        shown |= set(same[:_MOST_SAME])
+        files = [compared.get(path) or self._unchanged(path) for path in paths if path in shown]
+        return FolderDifference(files, len(changed[_MOST_CHANGED:]), len(same[_MOST_SAME:]))
+
+    def _may_differ(self, path: bytes) -> bool:
+        old, new = self._before.get(path), self._after.get(path)
+        return old is None or old != new or new in self._changes.blocks or new in self._changes.meta
+
+    def _unchanged(self, path: bytes) -> FileDifference:
+        return _file(path, "", _size(self._crashed, self._after[path]))
+
+    def _compare(self, path: bytes) -> FileDifference:
+        old, new = self._before.get(path), self._after.get(path)
+        if old is None or new is None:
+            change = "gone" if new is None else "only after the crash"
+            return _file(path, change, _size(self._whole, old) if new is None else _size(self._crashed, new))
+        sizes = _size(self._whole, old), _size(self._crashed, new)
+        rows = list(self._rows(old, new))
+        changed = bool(rows) or sizes[0] != sizes[1]
+        change = "changed" if changed else "other mode or attributes" if self._other_facts(old, new) else ""
+        lines = _lines(_content(self._whole, old), _content(self._crashed, new)) if changed else []
+        size = sizes[1] if sizes[0] == sizes[1] else f"{sizes[1]}, was {sizes[0]}"
+        return _file(path, change, size, lines, rows)
+
+    def _other_facts(self, old: int, new: int) -> bool:
+        facts = [(image.mode(obj), image.xattrs(obj)) for image, obj in ((self._whole, old), (self._crashed, new))]
+        return facts[0] != facts[1]
+
+    def _rows(self, old: int, new: int) -> Iterator[Row]:
+        """Rows with a difference, at most one more than are shown."""
+        count = 0
+        for start, one, other in self._pieces(old, new):
+            for row in differing_rows(one, other, start):
+                yield row
+                count += 1
+                if count > _MOST_ROWS:
+                    return
+
+    def _pieces(self, old: int, new: int) -> Iterator[Piece]:
+        """What may differ: the blocks that do, or as much of two files as is compared."""
+        kinds = {self._whole.kind(old), self._crashed.kind(new)}
+        blocks = self._changes.blocks.get(new) if old == new else None
+        if kinds != {ObjectKind.FILE} or blocks is None:
+            yield 0, _content(self._whole, old), _content(self._crashed, new)
+            return
+        for block in sorted(blocks):
+            at = block * BLOCK
+            yield at, self._whole.read(old, at, BLOCK), self._crashed.read(new, at, BLOCK)
+
+
+def _folders(path: bytes) -> Iterator[bytes]:
+    """The folders that a path is in."""
+    while b"/" in path:
+        path = path.rpartition(b"/")[0]
+        yield path
+
+
+def _file(
+    path: bytes, change: str, size: str, lines: list[Line] | None = None, rows: list[Row] | None = None
 ) -> FileDifference:
-    one, other = _content(whole, old), _content(crashed, new)
-    change = "gone" if new is None else "only after the crash" if old is None else "same" if one == other else "changed"
-    size = _size(crashed, new) if new is not None else _size(whole, old)
-    changed = change == "changed"
-    rows = _rows(one, other) if changed else []
-    return FileDifference(
-        path.rpartition(b"/")[2].decode("utf-8", "replace"),
-        path.count(b"/"),
-        change,
-        size,
-        _lines(one, other) if changed else [],
-        rows[:_MOST_ROWS],
-        len(rows) > _MOST_ROWS,
-    )
+    name, rows = path.rpartition(b"/")[2].decode("utf-8", "replace"), rows or []
+    return FileDifference(name, path.count(b"/"), change, size, lines or [], rows[:_MOST_ROWS], len(rows) > _MOST_ROWS)
 
 
-def _content(image: StateImage, obj: int | None) -> bytes:
-    if obj is None or image.kind(obj) is ObjectKind.FOLDER:
+def _content(image: StateImage, obj: int) -> bytes:
+    if image.kind(obj) is ObjectKind.FOLDER:
         return b""
     return image.read(obj, 0, _COMPARED) if image.kind(obj) is ObjectKind.FILE else image.target(obj)
 
@@ -80,32 +159,31 @@ def _content(image: StateImage, obj: int | None) -> bytes:
 def _size(image: StateImage, obj: int | None) -> str:
     if obj is None or image.kind(obj) is ObjectKind.FOLDER:
         return "folder"
-    return f"{image.size(obj)} bytes" if image.kind(obj) is ObjectKind.FILE else "link"
+    return f"{image.size(obj):,} bytes" if image.kind(obj) is ObjectKind.FILE else "link"
 
 
 def _lines(one: bytes, other: bytes) -> list[Line]:
-    """A difference of lines, where both sides are text."""
+    """A difference of lines, where both sides are text and whole."""
+    if max(len(one), len(other)) >= _COMPARED or b"\0" in one or b"\0" in other:
+        return []
     try:
         before, after = one.decode().splitlines(), other.decode().splitlines()
     except UnicodeDecodeError:
         return []
-    if b"\0" in one + other or max(len(before), len(after)) > _MOST_COMPARED:
+    if max(len(before), len(after)) > _MOST_COMPARED:
         return []
     found = list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]  # without the names of both sides
     kinds = {"-": "gone", "+": "new", "@": "place"}
-    return [(kinds.get(line[:1], "same"), line) for line in found[:_MOST_LINES]]
+    cut = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]}… ({len(line) - 1:,} letters)" for line in found]
+    return [(kinds.get(line[:1], "same"), line) for line in cut[:_MOST_LINES]]
 
 
-def _rows(one: bytes, other: bytes) -> list[Row]:
-    """Rows with a difference, at most one more than are shown."""
-    rows = []
-    for offset in range(0, max(len(one), len(other)), _ROW):
-        left, right = one[offset : offset + _ROW], other[offset : offset + _ROW]
+def differing_rows(one: bytes, other: bytes, start: int = 0) -> Iterator[Row]:
+    """The rows of two contents that are not the same; both begin at an offset."""
+    for at in range(0, max(len(one), len(other)), _ROW):
+        left, right = one[at : at + _ROW], other[at : at + _ROW]
         if left != right:
-            rows.append(Row(offset, _cells(left, right), _cells(right, left)))
-        if len(rows) > _MOST_ROWS:
-            break
-    return rows
+            yield Row(start + at, _cells(left, right), _cells(right, left))
 
 
 def _cells(mine: bytes, theirs: bytes) -> list[Cell]:

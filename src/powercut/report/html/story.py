@@ -10,9 +10,10 @@ too, and a few before it, as far as there is room.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import groupby
 
 from powercut.findings.places import Places
 from powercut.states.state import State
@@ -20,6 +21,7 @@ from powercut.states.timeline import Timeline
 from powercut.syncs.sites import sync_calls
 
 _MOST_UPDATES, _MOST_BETWEEN, _MOST_BEFORE = 40, 20, 6
+_MOST_PIECES = 4  # of one call
 _LOOKED_AT = 10_000  # events that are searched for syncs and outputs, up to the last of the story
 
 
@@ -62,11 +64,23 @@ def story(timeline: Timeline, places: Places, state: State, updates: Sequence[in
         last = max(moments[-1][0], state.point // 2)
         moments += _between(timeline, places, state, max(moments[0][0], last - _LOOKED_AT), last + 1)
     moments.sort(key=lambda moment: moment[0])
-    told = [moment for _, moment in moments]
+    told = list(_abridged(moments))
     at = next((number for number, moment in enumerate(told) if moment.fate is Fate.LATER), len(told))
     some_lost = any(moment.fate is Fate.LOST for moment in told)
     words = "what is struck out had not reached the disk" if some_lost else "all of this had reached the disk"
     return [*told[:at], Moment(Fate.CUT, words), *told[at:]]
+
+
+def _abridged(moments: Iterable[tuple[int, Moment]]) -> Iterator[Moment]:
+    """Moments without the middle of a long call, of which many pieces went the same way."""
+    for _, group in groupby(moments, key=lambda moment: (moment[0], moment[1].fate)):
+        several = [moment for _, moment in group]
+        yield several[0]
+        if len(several) > _MOST_PIECES:
+            yield replace(several[0], what=f"… {len(several) - 2} more pieces of this call")
+        else:
+            yield from several[1:-1]
+        yield from several[1:][-1:]
 
 
 def _of_update(timeline: Timeline, places: Places, state: State, update: int) -> Moment:
