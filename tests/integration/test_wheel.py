@@ -117,7 +117,11 @@ def test_there_is_no_compiler_and_no_checkout(elsewhere: Elsewhere) -> None:
 
 
 def test_a_program_of_python_is_tested(elsewhere: Elsewhere) -> None:
-    assert elsewhere.demo("settings", "python3", str(DEMO / "settings.py")) == {"unpersisted", "durability"}
+    options = ("--html", "../settings.html")
+    kinds = elsewhere.demo("settings", "python3", str(DEMO / "settings.py"), options=options)
+    assert kinds == {"unpersisted", "durability"}
+    page = (elsewhere.here / "settings.html").read_text()
+    assert "Around the power cut" in page and 'id="coverage"' in page
 
 
 def test_a_program_of_c_is_tested(elsewhere: Elsewhere) -> None:
