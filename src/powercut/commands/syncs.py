@@ -57,16 +57,16 @@ def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | 
         trace = Trace.open(trace_file) if trace_file else session.record_run(workload)[0]
         run = session.weigh_syncs(trace)
     table = syncs_document(run)
-    kept = partial(keep_table, table, Path(trace.name).parent, ours=not trace_file)
+    kept = partial(keep_table, table, Path(trace.name), ours=not trace_file)
     return do_all([kept], write_report(syncs_text(run, trace.name), table, json_file, exit_code(run)))
 
 
-def keep_table(table: dict[str, Any], folder: Path, *, ours: bool) -> None:
+def keep_table(table: dict[str, Any], trace: Path, *, ours: bool) -> None:
     """Leave the table beside the trace, for reports of that run; not in a folder that is nobody's run."""
-    from powercut.run.store import SYNCS, to_json, write_durably
+    from powercut.run.store import SYNCS, is_run, to_json, write_durably
 
-    if ours or (folder / "run.json").is_file():
-        write_durably(folder / SYNCS, to_json(table))
+    if ours or (trace.name == "trace" and is_run(trace.parent)):
+        write_durably(trace.parent / SYNCS, to_json(table))
 
 
 def exit_code(run: SyncsRun) -> int:

@@ -191,6 +191,15 @@ def load_run(path: Path) -> SavedRun:
         raise UsageError("broken-run", f"{path / 'run.json'} is not a saved run: {error}.", hint) from error
 
 
+def is_run(path: Path) -> bool:
+    """Whether a folder is that of a saved run."""
+    try:
+        load_run(path)
+    except UsageError:
+        return False
+    return True
+
+
 def _other_format(path: Path, number: int) -> UsageError:
     age = "a newer" if number > FORMAT else "an older"
     return UsageError(
