@@ -31,7 +31,7 @@ _HERE = Path(__file__).parent
 def render(run: SavedRun, setting: Setting) -> bytes:
     """The run as a page."""
     room = EvidenceRoom(setting.folder)
-    material = Material(run, problems(run), room)
+    material = Material(run, problems(run), room, setting.root)
     sections = [made for section in SECTIONS if (made := section(material)) is not None]
     script = own_text("page.js")
     outcome, words = verdict(run)

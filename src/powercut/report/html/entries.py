@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from powercut.findings.finding import Finding, Location
 from powercut.report.html.evidence import Evidence, EvidenceRoom
@@ -21,8 +22,7 @@ class Place:
     @property
     def own(self) -> Excerpt | None:
         """The frame to show at once: the user's own line, as far as it is at hand."""
-        here = f"{self.location.file}:{self.location.line}"
-        return next((frame for frame in self.frames if frame.lines and frame.place == here), None)
+        return next((frame for frame in self.frames if frame.lines and frame.own), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,19 @@ class Entry:
     evidence: Evidence | None = None
 
 
-def finding_entries(problems: Iterable[Problem], findings: Iterable[Finding], room: EvidenceRoom) -> list[Entry]:
-    """Entries of findings, in their order."""
+def finding_entries(
+    problems: Iterable[Problem], findings: Iterable[Finding], room: EvidenceRoom, root: Path
+) -> list[Entry]:
+    """Entries of findings, in their order; sources below the root are named without it."""
     known = {finding.id: finding for finding in findings}
     pairs = [(problem, known[problem.id]) for problem in problems]
-    return [Entry(problem, _places(problem), finding, room.evidence(finding)) for problem, finding in pairs]
+    return [Entry(problem, _places(problem, root), finding, room.evidence(finding)) for problem, finding in pairs]
 
 
-def plain_entries(problems: Iterable[Problem]) -> list[Entry]:
+def plain_entries(problems: Iterable[Problem], root: Path) -> list[Entry]:
     """Entries of what has no crash state of its own."""
-    return [Entry(problem, _places(problem)) for problem in problems]
+    return [Entry(problem, _places(problem, root)) for problem in problems]
 
 
-def _places(problem: Problem) -> list[Place]:
-    return [Place(location, excerpts(location)) for location in problem.locations]
+def _places(problem: Problem, root: Path) -> list[Place]:
+    return [Place(location, excerpts(location, root)) for location in problem.locations]

@@ -7,6 +7,7 @@ nothing for it; a template of the same name beside it; and its place in `section
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from powercut.report.html.evidence import EvidenceRoom
@@ -16,11 +17,18 @@ from powercut.run.store import SavedRun
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What sections are made of: the run, its problems (findings first), and what its trace shows of each finding."""
+    """What sections are made of.
+
+    Attributes:
+        problems: those of the run, findings first.
+        room: what the trace shows of each finding, and what is missing for that.
+        root: sources below it are named without it.
+    """
 
     run: SavedRun
     problems: list[Problem]
     room: EvidenceRoom
+    root: Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from powercut.report.lint import counts
 def section(material: Material) -> Section | None:
     """The misuses of a run; those of a program with assertions are its own words."""
     run = material.run
-    entries = plain_entries(material.problems[len(run.findings) :])
+    entries = plain_entries(material.problems[len(run.findings) :], material.root)
     if run.assertions:
         ending = run.assertions.get("ending")
         words = f"The program {ending}; what it did until then is checked." if ending else ""

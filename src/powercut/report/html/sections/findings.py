@@ -11,5 +11,5 @@ def section(material: Material) -> Section | None:
     run = material.run
     if not run.findings and not run.states:
         return None
-    entries = finding_entries(material.problems[: len(run.findings)], run.findings, material.room)
+    entries = finding_entries(material.problems[: len(run.findings)], run.findings, material.room, material.root)
     return Section("findings", "Findings", len(entries), {"entries": entries})
