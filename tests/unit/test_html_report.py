@@ -14,10 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
+from powercut.image.image import ObjectKind
+from powercut.image.view import StateImage
+from powercut.model.filesystem import FILE_SYSTEMS
+from powercut.report.difference import files_of
 from powercut.report.formats import Setting
 from powercut.report.html import render
-from powercut.report.html.images import differing_rows
+from powercut.report.html.images import compare_folders, differing_rows
 from powercut.run.store import SavedRun
+from powercut.states.state import Base, State
+from powercut.states.timeline import Timeline
+from tests.models.random_runs import RunMaker, to_trace
 from tests.unit.report_kit import HOSTILE, ROOT, hostile_run, sample_run
 
 NOWHERE = Setting(ROOT, Path("/nowhere"))
@@ -98,3 +105,33 @@ def test_only_differing_rows_of_bytes_are_shown_and_marked() -> None:
     assert (first.offset, [i for i, (_, _, differs) in enumerate(first.after) if differs]) == (16, [4])
     assert (last.offset, len(last.before), len(last.after)) == (48, 16, 0)
     assert all(differs for _, _, differs in last.before)
+
+
+def plain(image: StateImage) -> dict[bytes, object]:
+    """Everything in an image, read whole."""
+
+    def facts(obj: int) -> object:
+        kind = image.kind(obj)
+        content = image.read(obj, 0, image.size(obj)) if kind is ObjectKind.FILE else b""
+        return kind, content, image.mode(obj), dict(image.xattrs(obj))
+
+    return {path: facts(obj) for path, obj in files_of(image).items()}
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.integers(0, 10_000))
+def test_what_is_shown_as_changed_is_what_differs(seed: int, choice: int) -> None:
+    """The comparison reads only where images can differ; its twin reads all of both."""
+    trace = to_trace(RunMaker(seed).make(8))
+    timeline = Timeline(trace, FILE_SYSTEMS["posix"])
+    point = timeline.points[choice % len(timeline.points)]
+    pending = timeline.pending(point)
+    crashed = timeline.without(pending[choice % 3 :: 2], point)
+    whole = State(point, Base.ISSUED, frozenset())
+    before, after = plain(timeline.image(whole)), plain(timeline.image(crashed))
+    expected = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    found = compare_folders(timeline, whole, crashed)
+    assert found.more_changed == 0
+    changed = [(file.depth, file.path.encode()) for file in found.files if file.change]
+    assert sorted(changed) == sorted((path.count(b"/"), path.rpartition(b"/")[2]) for path in expected)
+    assert len(found.files) + found.more_same == len(before.keys() | after.keys())
