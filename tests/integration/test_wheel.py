@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZipFile
@@ -22,11 +21,11 @@ import pytest
 import yaml
 from scikit_build_core.build import build_sdist
 
+from powercut import __version__
 from powercut.record.tracers import why_no_memory_tool
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "corpus" / "demo"
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 TOOLS = ("sh", "cat")  # beside powercut and its Python; what users of a bare machine have at least
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 QUICKLY = "-Ccmake.build-type=Debug"  # whether the compiler optimizes is not what is tested
@@ -83,7 +82,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
         os.chdir(here)
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
-    source = folder / f"powercut-{VERSION}"
+    source = folder / f"powercut-{__version__}"
     subprocess.run(
         [*PIP, "wheel", QUICKLY, "--no-deps", "--no-build-isolation", "-w", str(folder), str(source)], check=True
     )
@@ -176,10 +175,10 @@ def test_a_program_is_built_with_what_the_wheel_brings(elsewhere: Elsewhere) -> 
 def test_the_wheel_states_the_licence_of_each_part(elsewhere: Elsewhere) -> None:
     with ZipFile(elsewhere.wheel) as wheel:
         names = set(wheel.namelist())
-        about = f"powercut-{VERSION}.dist-info"
+        about = f"powercut-{__version__}.dist-info"
         metadata = wheel.read(f"{about}/METADATA").decode()
     assert "License-Expression: Apache-2.0 AND GPL-2.0-or-later\n" in metadata
-    assert f"\nVersion: {VERSION}\n" in metadata
+    assert f"\nVersion: {__version__}\n" in metadata
     files = {"LICENSE", "native/grind/LICENSE", "native/grind/COPYING"}
     assert {f"{about}/licenses/{file}" for file in files} <= names
     assert "powercut/py.typed" in names
@@ -188,7 +187,7 @@ def test_the_wheel_states_the_licence_of_each_part(elsewhere: Elsewhere) -> None
 
 def test_the_changelog_is_of_this_version() -> None:
     newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert newest is not None and newest[1] == VERSION
+    assert newest is not None and newest[1] == __version__
 
 
 def sudo() -> str:

@@ -15,12 +15,12 @@ import os
 import re
 import shlex
 import stat
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from powercut import __version__
 from powercut.errors import EnvironmentFailure, UsageError
 from powercut.findings.finding import Finding
 from powercut.lint.misuse import Misuse
@@ -187,7 +187,7 @@ def load_run(path: Path) -> SavedRun:
         msgspec.convert(run.states, _Counted)
         return run
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        hint = f"It was saved by powercut {head.version}." if head.version not in ("", version("powercut")) else ""
+        hint = f"It was saved by powercut {head.version}." if head.version not in ("", __version__) else ""
         raise UsageError("broken-run", f"{path / 'run.json'} is not a saved run: {error}.", hint) from error
 
 
