@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes sure the Debian packages that powercut builds and tests with are there: installs them when root,
 # otherwise prints the exact command and stops. What is only wanted is not worth stopping for.
+# With the word "browser": what tests of the HTML report want, beside that.
 set -eu
 
 missing=""
@@ -28,6 +29,9 @@ need /usr/include/stdlib.h libc6-dev
 want /usr/include/valgrind/pub_tool_tooliface.h valgrind # the memory tracer
 want /usr/include/libpmem.h libpmem-dev                  # with the next one: the tests with PMDK
 want /usr/include/libpmemobj.h libpmemobj-dev
+if [ "${1:-}" = browser ]; then
+    want chromium chromium
+fi
 
 # The interpreter that will make the environment must bring its headers and venv with it.
 python="${PYTHON:-python3}"

@@ -108,6 +108,7 @@ def test_doctor_has_a_command_for_every_gap(monkeypatch: pytest.MonkeyPatch) -> 
         "private views",
         "stores into mapped files",
         "line numbers of C and C++",
+        "building programs with assertions",
         "room for images",
     ]
     assert all(gap.command for gap in gaps)

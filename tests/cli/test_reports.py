@@ -98,7 +98,85 @@ def test_the_html_page_shows_the_crash(world: World) -> None:
     assert world.test("--html", "r.html", "--fs", "xfs").code == 1
     page = html.fromstring((world.here / "r.html").read_text())
     text = page.text_content()
-    assert "Updates around the crash" in text and "What had to persist before what" in text
-    assert page.xpath("//tr[@class='lost']") and page.xpath("//td[@class='differs']")
+    assert "Around the power cut" in text and "What had to persist before what" in text
+    assert page.xpath("//ol[@class='story']/li[@class='lost']") and page.xpath("//table[@class='bytes']//mark")
     for picture in page.xpath("//img/@src"):
         assert b"<svg" in base64.b64decode(picture.partition(",")[2])
+
+
+def test_the_page_has_the_table_of_syncs_that_was_weighed_for_its_run(world: World) -> None:
+    assert world.test("--fs", "xfs", "--html", "before.html", workload=SAFE).code == 0
+    assert 'id="syncs"' not in (world.here / "before.html").read_text()
+    trace = ".powercut/runs/0001/trace"
+    assert world.run("syncs", "--trace", trace, "--check", "sh check", "--fs", "xfs").code == 0
+    assert world.run("report", "--html", "r.html").code == 0
+    (section,) = html.fromstring((world.here / "r.html").read_text()).xpath("//section[@id='syncs']")
+    assert [cell.text_content() for cell in section.xpath(".//tbody//td[1]")] == ["needed", "needed"]
+    assert "prevents durability" in section.text_content()
+    (world.here / ".powercut" / "runs" / "0001" / "syncs.json").write_text('{"syncs": [{"need": "<b>"}]}')
+    assert world.run("report", "--html", "broken.html").code == 0
+    page = (world.here / "broken.html").read_text()
+    assert "without the table of syncs: Invalid enum value" in page and 'id="coverage"' in page
+
+
+def test_a_folder_with_a_table_of_syncs_only_is_no_run_and_says_what_it_is(world: World) -> None:
+    words = ["syncs", "--dir", "data", "--check", "sh check", "--fs", "xfs", "--", "sh", "-c", SAFE]
+    assert world.run(*words).code == 0
+    ended = world.run("report", "1", "--html", "r.html")
+    assert (ended.code, (world.here / "r.html").exists()) == (2, False)
+    assert "It holds a table of syncs only" in ended.err
+
+
+def test_a_trace_that_cannot_be_read_costs_the_images_only(world: World) -> None:
+    assert world.test().code == 1
+    trace = world.here / ".powercut" / "runs" / "0001" / "trace"
+    for damage in (b"", b"PCUTTRAC" + bytes(4096), None):
+        trace.unlink()
+        if damage is not None:
+            trace.write_bytes(damage)
+        ended = world.run("report", "--html", "r.html", "--sarif", "r.sarif")
+        assert (ended.code, ended.out) == (0, "")
+        page = (world.here / "r.html").read_text()
+        assert "without the images: " in page and "acknowledged but lost" in page
+        assert (world.here / "r.sarif").exists()
+
+
+def test_the_story_tells_what_was_said_and_synced_before_the_power_went(world: World) -> None:
+    save = "printf new > data/t && sync data/t && mv data/t data/f && echo saved"  # and the directory is not synced
+    assert world.test("--fs", "xfs", "--html", "r.html", workload=save).code == 1
+    page = html.fromstring((world.here / "r.html").read_text())
+    told = [item.get("class") for item in page.xpath("//ol[@class='story'][1]/li")]
+    assert told.count("cut") == 1 and told.index("lost") < told.index("said") < told.index("cut")
+    (synced,) = page.xpath("//ol[@class='story'][1]/li[@class='synced']/*[@class='what']")
+    assert synced.text_content().startswith("fsync of ")
+
+
+OVERWRITE = """
+import os
+for number in range(300):
+    open(f"data/a{number}", "w").close()
+os.chmod("data/a7", 0o600)
+file = os.open("data/z", os.O_WRONLY)
+os.pwrite(file, b"X" * 16, 2 << 20)
+os.sync()
+os.pwrite(file, b"Y" * 16, 2 << 20)
+print("saved")
+"""
+
+
+def test_a_difference_far_inside_one_of_many_files_is_shown(world: World) -> None:
+    (world.data / "z").write_bytes(bytes(3 << 20))
+    (world.here / "check").write_text(
+        'grep -q saved "$POWERCUT_ACKED" && ! grep -q YYYYYYYYYYYYYYYY z && exit 1; exit 0'
+    )
+    (world.here / "save.py").write_text(OVERWRITE)
+    words = ["test", "--dir", "data", "--check", "sh check", "--html", "r.html", "--", "python3", "save.py"]
+    assert world.run(*words).code == 1
+    page = html.fromstring((world.here / "r.html").read_text())
+    files = page.xpath("//div[@class='file']")
+    changed = {file[0].text: file.xpath("string(span[@class='change'])") for file in files}
+    assert changed.pop("z") == "changed" and not any(changed.values())
+    rows = [[cell.text_content() for cell in row] for row in page.xpath("//table[@class='bytes']//tr")]
+    was, now = " ".join(["59"] * 16), " ".join(["58"] * 16)
+    assert rows == [["00200000", "was", was, "Y" * 16], ["", "is", now, "X" * 16]]
+    assert "… 289 more as they were" in page.text_content()

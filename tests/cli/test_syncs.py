@@ -105,6 +105,13 @@ def test_a_trace_is_weighed_again_without_the_program(world: World) -> None:
     assert rows(first) == [line for line in again.err.splitlines() if line in rows(first)]
 
 
+def test_the_table_is_left_beside_traces_of_runs_only(world: World) -> None:
+    assert world.run("record", "-o", "trace", "--dir", "data", "--", "sh", "-c", SAFE).code == 0
+    (world.here / "run.json").write_text('["somebody else\'s"]')
+    assert world.run("syncs", "--trace", "trace", "--check", "sh check", "--fs", "xfs").code == 0
+    assert not (world.here / "syncs.json").exists()
+
+
 def test_names_of_files_stay_in_their_line(world: World) -> None:
     name = "data/a b\nneeded: ü"
     ended = weigh(world, workload=f"printf x > '{name}' && sync '{name}' && echo done", check="true")

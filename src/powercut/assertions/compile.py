@@ -19,6 +19,7 @@ from pathlib import Path
 
 from powercut.assertions.build import compiler_flags, library_folder
 from powercut.errors import EnvironmentFailure, UsageError
+from powercut.record.remedies import install
 
 _NO_LINKING = frozenset(("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", "--precompile"))
 _CANNOT = {
@@ -54,7 +55,7 @@ def find_compiler(words: str) -> Compiler:
     """The compiler of a name or command line."""
     command = tuple(shlex.split(words))
     if not command or shutil.which(command[0]) is None:
-        hint = "Name another one with --compiler, POWERCUT_CC or POWERCUT_CXX."
+        hint = f"Install one ({install('gcc')}), or name another with --compiler, POWERCUT_CC or POWERCUT_CXX."
         raise EnvironmentFailure("no-compiler", f"there is no compiler {words!r}.", hint)
     version = subprocess.run([*command, "--version"], check=False, capture_output=True, stdin=subprocess.DEVNULL)
     return Compiler(command, is_clang=b"clang" in version.stdout)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,13 +35,15 @@ def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | 
     nothing is lost without it, and otherwise not covered by the check.
 
     Exits with 1 if crash states fail with every sync in place, 4 if the budget ended before anything was tested, 130
-    if it was interrupted, and otherwise with 0, whatever the table says.
+    if it was interrupted, and otherwise with 0, whatever the table says. The table of a saved run is also part of its
+    HTML report.
 
     \b
     powercut syncs --dir data --check ./verify.sh -- ./server --once
     powercut syncs --trace run.trace --check ./verify.sh --fs xfs,btrfs --json syncs.json
+    powercut syncs --trace .powercut/runs/0012/trace --check ./verify.sh && powercut report 12 --html report.html
     """
-    from powercut.commands.outcome import write_report
+    from powercut.commands.outcome import do_all, write_report
     from powercut.report.syncs import syncs_document, syncs_text
     from powercut.report.terminal import Terminal
     from powercut.run.session import Session
@@ -52,7 +56,17 @@ def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | 
         session = Session(settings, cwd, terminal.tell)
         trace = Trace.open(trace_file) if trace_file else session.record_run(workload)[0]
         run = session.weigh_syncs(trace)
-    return write_report(syncs_text(run, trace.name), syncs_document(run), json_file, exit_code(run))
+    table = syncs_document(run)
+    kept = partial(keep_table, table, Path(trace.name), ours=not trace_file)
+    return do_all([kept], write_report(syncs_text(run, trace.name), table, json_file, exit_code(run)))
+
+
+def keep_table(table: dict[str, Any], trace: Path, *, ours: bool) -> None:
+    """Leave the table beside the trace, for reports of that run; not in a folder that is nobody's run."""
+    from powercut.run.store import SYNCS, is_run, to_json, write_durably
+
+    if ours or (trace.name == "trace" and is_run(trace.parent)):
+        write_durably(trace.parent / SYNCS, to_json(table))
 
 
 def exit_code(run: SyncsRun) -> int:

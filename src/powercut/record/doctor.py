@@ -12,8 +12,10 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import PowercutError
-from powercut.record.remedies import MORE_ROOM, allow_namespaces, allow_tracing, install, reinstall
-from powercut.record.tracers import call_tracer, why_no_memory_tool
+from powercut.record.remedies import MORE_ROOM, allow_namespaces, allow_tracing, install, rebuild, reinstall
+from powercut.record.tracers import call_tracer, memory_tool, why_no_memory_tool
+
+_LONGEST = 20  # seconds, for a program that takes none
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +48,7 @@ def examine() -> Iterator[Examined]:
         "Until then, paths in arguments are substituted.",
         allow_namespaces(),
     )
-    missing = why_no_memory_tool()
-    yield Examined(
-        "stores into mapped files",
-        not missing,
-        False,
-        missing or "programs can be run inside Valgrind",
-        "Until then, programs that map files are tested without their stores.",
-        f"{install('valgrind')} && {reinstall()}",
-    )
+    yield _memory_tracing()
     found = shutil.which("addr2line")
     yield Examined(
         "line numbers of C and C++",
@@ -64,26 +58,55 @@ def examine() -> Iterator[Examined]:
         "",
         install("binutils"),
     )
+    compiler = shutil.which("cc")
+    yield Examined(
+        "building programs with assertions",
+        compiler is not None,
+        False,
+        "there is a C compiler" if compiler else "there is no C compiler: powercut cc has nothing to call",
+        "Nothing else needs one.",
+        install("gcc"),
+    )
     free = _free_memory_disk()
     yield Examined("room for images", free > 1 << 28, False, f"{free >> 20} MB in memory", "", MORE_ROOM)
     yield Examined("cores", True, False, f"{os.cpu_count()} checks run at the same time")
 
 
 def _tracing() -> Examined:
-    """Record a real program that writes one file."""
     name = "recording"
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            data = Path(folder) / "data"
-            data.mkdir()
-            argv = [str(call_tracer()), "--output", f"{folder}/trace", "--dir", str(data), "--cwd", str(data)]
-            done = subprocess.run([*argv, "--", "/bin/sh", "-c", "echo x > f"], capture_output=True, timeout=20)
-        text = done.stderr.decode("utf-8", "replace").strip()
+        done = _record([])
     except (PowercutError, OSError, subprocess.TimeoutExpired) as error:
         return Examined(name, False, True, str(error), "", reinstall())
     if done.returncode:
-        return Examined(name, False, True, text, "ptrace and seccomp must be allowed.", allow_tracing())
+        return Examined(name, False, True, _words(done), "ptrace and seccomp must be allowed.", allow_tracing())
     return Examined(name, True, True, "programs can be traced")
+
+
+def _memory_tracing() -> Examined:
+    """The memory tracer has Valgrind inside, so nothing of it need be installed; yet its core may not start here."""
+    why, close = why_no_memory_tool(), f"{install('valgrind')} && {rebuild()}"
+    if tool := memory_tool():
+        try:
+            done = _record(["--memory-tool", str(tool)])
+            why = _words(done) if done.returncode else ""
+        except (PowercutError, OSError, subprocess.TimeoutExpired) as error:
+            why = str(error)
+    name, meanwhile = "stores into mapped files", "Until then, programs that map files are tested without their stores."
+    return Examined(name, not why, False, why or "programs can be run inside Valgrind", meanwhile, close)
+
+
+def _record(options: list[str]) -> subprocess.CompletedProcess[bytes]:
+    """Record a real program that writes one file."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        data.mkdir()
+        argv = [str(call_tracer()), "--output", f"{folder}/trace", "--dir", str(data), "--cwd", str(data), *options]
+        return subprocess.run([*argv, "--", "/bin/sh", "-c", "echo x > f"], capture_output=True, timeout=_LONGEST)
+
+
+def _words(done: subprocess.CompletedProcess[bytes]) -> str:
+    return done.stderr.decode("utf-8", "replace").strip() or f"the tracer ended with exit status {done.returncode}"
 
 
 def _free_memory_disk() -> int:

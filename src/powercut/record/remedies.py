@@ -28,11 +28,19 @@ def install(package: str) -> str:
 
 
 def reinstall() -> str:
-    """What builds powercut again: in the checkout that it runs from, or from a package."""
+    """What brings back files that are missing: in the checkout that it runs from, or from a package."""
+    return _made_again() or "pip install --force-reinstall --no-cache-dir powercut"
+
+
+def rebuild() -> str:
+    """What builds powercut again, with what this machine has by now; a wheel would be as the one before."""
+    return _made_again() or "pip install --force-reinstall --no-cache-dir --no-binary powercut powercut"
+
+
+def _made_again() -> str:
+    """What does both in a checkout; empty elsewhere."""
     checkout = Path(powercut.__file__).resolve().parents[2]
-    if (checkout / "Makefile").is_file():
-        return f"make -C {shlex.quote(str(checkout))} clean setup"
-    return "pip install --force-reinstall --no-cache-dir powercut"
+    return f"make -C {shlex.quote(str(checkout))} clean setup" if (checkout / "Makefile").is_file() else ""
 
 
 def allow_tracing() -> str:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure
+from powercut.record.remedies import install, rebuild
 from powercut.trace.layout import INODE, KIND, PATH, PATH2, Kind
 from powercut.trace.reader import Trace
 
-INSTALL = "Install Valgrind (sudo apt-get install valgrind) and then powercut again."
 _ELF, _CLASS_64, _X86_64 = b"\x7fELF", 2, 62
 _LIBRARIES = (b"libpmem", b"libpmemobj", b"libpmem2")
 _VOLATILE = (b"-shm",)  # SQLite's index of its log: made anew after a crash, never read
@@ -56,7 +56,10 @@ def require_memory_tool(program: Path) -> Path:
     """The Valgrind tool, able to run a program; or why not."""
     tool = memory_tool()
     if tool is None:
-        hint = f"{INSTALL} Without it, --tracer calls tests everything but stores into mapped files."
+        hint = (
+            f"Run {install('valgrind')} && {rebuild()}. "
+            "Without it, --tracer calls tests everything but stores into mapped files."
+        )
         raise EnvironmentFailure("no-memory-tracer", f"there is no memory tracer: {why_no_memory_tool()}.", hint)
     with suppress(OSError), open(program, "rb") as file:
         head = file.read(20)

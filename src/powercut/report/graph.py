@@ -22,9 +22,9 @@ from powercut.states.timeline import Timeline
 
 MOST = 120  # updates in one picture; beyond, nobody sees anything
 _LETTERS = 40  # of one line in a box
-_WIDTH, _HEIGHT, _GAP, _ROW, _EDGE = 290, 44, 24, 92, 20
+_WIDTH, _HEIGHT, _GAP, _ROW, _EDGE = 312, 44, 24, 92, 20
 _COLUMNS = 6  # boxes beside each other
-_LETTER = 7.0  # pixels
+_LETTER = 7.4  # pixels, of the widest of the usual fonts
 _COLOURS = {"survived": ("#e3f4e4", "#2e7d32"), "lost": ("#fde7e7", "#c62828"), "": ("#f4f4f6", "#555560")}
 _WORDS = {"survived": "survived", "lost": "lost", "": "not issued yet"}
 _STYLE = (
@@ -45,11 +45,20 @@ class _Box:
     y: float
 
 
-def draw_graph(timeline: Timeline, updates: Sequence[int], title: str, state: State | None = None) -> str:
-    """The picture of some updates; with a state, what survived in it is green and what was lost is red."""
+def draw_graph(
+    timeline: Timeline,
+    updates: Sequence[int],
+    title: str,
+    state: State | None = None,
+    places: Places | None = None,
+) -> str:
+    """The picture of some updates; with a state, what survived in it is green and what was lost is red.
+
+    Whoever draws several of one trace gives them the same `places`, which are looked up once.
+    """
     shown = sorted(updates)[:MOST]
     masks = order_of(timeline, shown)
-    boxes = _boxes(timeline, shown, masks, state)
+    boxes = _boxes(timeline, places or Places(timeline.trace), shown, masks, state)
     width = max([box.x for box in boxes], default=0) + _WIDTH + _EDGE
     height = max([box.y for box in boxes], default=0) + _HEIGHT + 2 * _EDGE
     if len(updates) > len(shown):
@@ -85,8 +94,9 @@ def list_behaviors(found: Representatives) -> Iterator[str]:
     yield from found.notes()
 
 
-def _boxes(timeline: Timeline, updates: Sequence[int], masks: Sequence[int], state: State | None) -> list[_Box]:
-    places = Places(timeline.trace)
+def _boxes(
+    timeline: Timeline, places: Places, updates: Sequence[int], masks: Sequence[int], state: State | None
+) -> list[_Box]:
     ranks: list[int] = []
     for index in range(len(updates)):
         ranks.append(max((ranks[i] + 1 for i in range(index) if masks[index] >> i & 1), default=0))

@@ -87,6 +87,7 @@ def _report(report: SyncReport) -> dict[str, Any]:
         "executions": len(site.events),
         "first_event": int(site.events[0]),
         "stacks": site.stacks,
+        "reason": _reasons(report),
         "models": [_judgement(judgement) for judgement in report.judgements],
     }
 
@@ -118,17 +119,22 @@ def _prevented(finding: Finding | None) -> dict[str, Any] | None:
 
 def _lines(report: SyncReport) -> list[str]:
     """One sync: where it is, what it syncs, how often, and what is known of it."""
-    site, deciding = report.site, report.deciding
+    site = report.site
     place = one_line(f"{site.location.short}{_inside(site.location)}")
     lines = ["", f"  {place}  {one_line(_what(site))}  {_how_often(site)}"]
     if site.caller is not None:
         lines.append(one_line(f"      called from {site.caller.short}{_inside(site.caller)}"))
+    return [*lines, *_wrap(_reasons(report), 6)]
+
+
+def _reasons(report: SyncReport) -> str:
+    """What decided, and where it holds if several models were asked."""
     if len(report.judgements) == 1:
-        return [*lines, *_wrap(_reason(deciding), 6)]
+        return _reason(report.deciding)
     models = {need: [j.model for j in report.judgements if j.need is need] for need in Need}
     others = [f"{need.value} on {', '.join(names)}" for need, names in models.items() if names and need != report.need]
     rest = f" ({'; '.join(others)})" if others else ""
-    return [*lines, *_wrap(f"on {', '.join(models[report.need])}{rest}: {_reason(deciding)}", 6)]
+    return f"on {', '.join(models[report.need])}{rest}: {_reason(report.deciding)}"
 
 
 def _reason(judgement: Judgement) -> str:

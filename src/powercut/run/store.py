@@ -3,6 +3,7 @@
   OUTPUT/runs/0001/trace        the recording
   OUTPUT/runs/0001/plan.json    how it is explored, before that begins (`plan`)
   OUTPUT/runs/0001/run.json     the report (documented JSON) and what replay needs
+  OUTPUT/runs/0001/syncs.json   the table of its syncs, where they were weighed (documented JSON)
 
 Runs are numbered; a run is written whole or not at all (a new file, synced, renamed into place).
 """
@@ -19,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from powercut import __version__
 from powercut.errors import EnvironmentFailure, UsageError
 from powercut.findings.finding import Finding
 from powercut.lint.misuse import Misuse
@@ -26,6 +28,7 @@ from powercut.states.estimate import Estimate
 
 FORMAT = 1
 PLAN = "plan.json"  # of a run that has begun
+SYNCS = "syncs.json"  # of a trace whose syncs were weighed
 # Why a run tested nothing.
 NO_BUDGET = "the budget ended before the first state was judged; give it more with --budget or --max-states"
 NO_STATES = "the strategies that were chosen have no state in this trace; choose others with --strategies"
@@ -103,6 +106,7 @@ class _Head(msgspec.Struct):
     """What every format of run.json has."""
 
     format: int = FORMAT
+    version: str = ""
 
 
 def new_run_folder(output: Path) -> Path:
@@ -175,15 +179,27 @@ def load_run(path: Path) -> SavedRun:
         content = (path / "run.json").read_bytes()
     except OSError as error:
         raise UsageError("no-run", f"there is no saved run in {path}: {error.strerror}.") from error
+    head = _Head()
     try:
         values = json.loads(content)
-        if (number := msgspec.convert(values, _Head).format) != FORMAT:
-            raise _other_format(path, number)
+        head = msgspec.convert(values, _Head)
+        if head.format != FORMAT:
+            raise _other_format(path, head.format)
         run = msgspec.convert(values, SavedRun)
         msgspec.convert(run.states, _Counted)
         return run
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise UsageError("broken-run", f"{path / 'run.json'} is not a saved run: {error}.") from error
+        hint = f"It was saved by powercut {head.version}." if head.version not in ("", __version__) else ""
+        raise UsageError("broken-run", f"{path / 'run.json'} is not a saved run: {error}.", hint) from error
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is that of a saved run."""
+    try:
+        load_run(path)
+    except UsageError:
+        return False
+    return True
 
 
 def _other_format(path: Path, number: int) -> UsageError:
@@ -216,9 +232,17 @@ def find_run(output: Path, name: str | None = None) -> Path:
     for folder in named_folders(output, name):
         if (folder / "run.json").is_file():
             return folder
-    begun = any((folder / PLAN).is_file() for folder in named_folders(output, name))
-    hint = f"It was stopped before its end: powercut resume {name} goes on." if begun else ""
-    raise UsageError("no-run", f"there is no saved run {name} in {output}.", hint)
+    raise UsageError("no-run", f"there is no saved run {name} in {output}.", _what_there_is(output, name))
+
+
+def _what_there_is(output: Path, name: str) -> str:
+    """What to do with a folder that is not that of a finished run."""
+    for folder in named_folders(output, name):
+        if (folder / PLAN).is_file():
+            return f"It was stopped before its end: powercut resume {name} goes on."
+        if (folder / SYNCS).is_file():
+            return "It holds a table of syncs only; that of a tested run: powercut syncs --trace RUN/trace."
+    return ""
 
 
 def named_folders(output: Path, name: str) -> list[Path]:

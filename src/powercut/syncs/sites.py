@@ -100,6 +100,13 @@ def find_sites(timeline: Timeline, places: Places) -> list[Site]:
     return sorted(found, key=lambda site: int(site.events[0]))
 
 
+def sync_calls(timeline: Timeline, first: int, end: int) -> list[tuple[int, str]]:
+    """The syncs among the events from one on up to another, each in words: what it calls, and of what."""
+    found, calls = _syncs(timeline.trace.events[first:end])
+    named = [(first + int(event), _call(int(call))) for event, call in zip(found, calls, strict=True)]
+    return [(event, " of ".join([call, *_files(timeline, np.array([event]))])) for event, call in named]
+
+
 def _alike(properties: Numbers, events: Numbers) -> Iterable[tuple[tuple[int, ...], Numbers]]:
     """Events that have the same in every row of properties, with what they have."""
     if not len(events):

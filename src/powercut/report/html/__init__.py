@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,10 @@ from markupsafe import Markup
 
 from powercut.report.formats import Setting
 from powercut.report.html.evidence import EvidenceRoom
-from powercut.report.html.excerpts import excerpts
-from powercut.report.problems import Level, Problem, extent, problems, verdict
+from powercut.report.html.section import Material
+from powercut.report.html.sections import SECTIONS
+from powercut.report.html.sections.coverage import bars
+from powercut.report.problems import Level, extent, problems, verdict
 from powercut.report.text import printable
 from powercut.run.store import SavedRun
 
@@ -27,25 +31,37 @@ _HERE = Path(__file__).parent
 def render(run: SavedRun, setting: Setting) -> bytes:
     """The run as a page."""
     room = EvidenceRoom(setting.folder)
-    findings = {finding.id: finding for finding in run.findings}
-    entries = [_entry(problem, room, findings.get(problem.id)) for problem in problems(run)]
-    script = (_HERE / "page.js").read_text(encoding="utf-8")
-    page = _environment().get_template("page.html.j2")
-    text = page.render(
-        run=run,
-        entries=entries,
-        coverage=extent(run),
-        bars=_bars(run.states),
-        verdict=verdict(run)[1],
-        missing=room.missing,
-        style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        levels=[level.value for level in Level],
+    material = Material(run, problems(run), room, setting.root)
+    sections = [made for section in SECTIONS if (made := section(material)) is not None]
+    script = own_text("page.js")
+    outcome, words = verdict(run)
+    levels = Counter(problem.level for problem in material.problems)
+    text = (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            run=run,
+            sections=sections,
+            outcome=outcome.value,
+            verdict=words,
+            extent=extent(run).removeprefix(f"{words}: ").replace(run.model, run.model.replace(",", ", ")),
+            bars=bars(run.states),
+            missing=room.missing,
+            levels=[(level.value, levels[level]) for level in Level if levels[level]],
+            style=Markup(own_text("page.css")),
+            script=Markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
     )
     return text.encode()
 
 
+def own_text(name: str) -> str:
+    """A file of ours that becomes part of the page as it is."""
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+@cache
 def _environment() -> Environment:
     return Environment(
         loader=FileSystemLoader(_HERE),
@@ -59,20 +75,3 @@ def _environment() -> Environment:
 
 def _without_control_characters(value: Any) -> Any:
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _entry(problem: Problem, room: EvidenceRoom, finding: Any) -> dict[str, Any]:
-    """What the page shows of one problem."""
-    return {
-        "problem": problem,
-        "finding": finding,
-        "places": [(location, excerpts(location)) for location in problem.locations],
-        "evidence": room.evidence(finding) if finding is not None else None,
-    }
-
-
-def _bars(states: dict[str, Any]) -> list[tuple[str, int]]:
-    """How the states divide, as far as that is known; a part that nobody counted is left out."""
-    names = {"known": "known from earlier runs"}
-    parts = ("tested", "known", "equal", "equivalent", "left")
-    return [(names.get(part, part), int(states[part])) for part in parts if states.get(part)]

@@ -15,31 +15,22 @@ from powercut.errors import PowercutError
 from powercut.findings.finding import Finding, SavedState
 from powercut.findings.places import Places
 from powercut.report.graph import draw_graph
-from powercut.report.html.differences import FileDifference, differences
+from powercut.report.html.images import FolderDifference, compare_folders
+from powercut.report.html.story import Moment, story, updates_to_tell
 from powercut.run.replay import rebuild_state, rebuild_timeline
 from powercut.states.behaviors.around import behavior_around
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 
 MOST_FINDINGS = 60  # with evidence; the others have their text
-_MOST_MOMENTS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """An update around the crash: in words, its line, and whether it survived, was lost, or had not happened."""
-
-    what: str
-    place: str
-    fate: str
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What there is to see of one finding."""
 
-    moments: list[Moment]
-    files: list[FileDifference]
+    story: list[Moment]
+    folder: FolderDifference
     picture: str  # a data address of an SVG
 
 
@@ -51,6 +42,7 @@ class EvidenceRoom:
     missing: list[str] = field(default_factory=list)
     _made: int = 0
     _timelines: dict[tuple[str, int, str, str], Timeline] = field(default_factory=dict)
+    _places: dict[str, Places] = field(default_factory=dict)  # by trace: symbols are read once
 
     def evidence(self, finding: Finding) -> Evidence | None:
         """The evidence of a finding; None, and a word, where it cannot be had."""
@@ -64,12 +56,14 @@ class EvidenceRoom:
             self._miss(f"without the images: {error}")
             return None
         self._made += 1
+        places = self._places.setdefault(finding.state.trace, Places(timeline.trace))
         around = behavior_around(timeline, state)
-        picture = draw_graph(timeline, around, finding.id, state).encode()
-        whole = timeline.image(State(state.point, Base.ISSUED, frozenset()))
+        told = updates_to_tell(timeline, state, around)
+        picture = draw_graph(timeline, sorted({*around, *told}), finding.id, state, places).encode()
+        whole = State(state.point, Base.ISSUED, frozenset())
         return Evidence(
-            _moments(timeline, state, around),
-            differences(whole, timeline.image(state)),
+            story(timeline, places, state, told),
+            compare_folders(timeline, whole, state),
             f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}",
         )
 
@@ -83,17 +77,3 @@ class EvidenceRoom:
     def _miss(self, why: str) -> None:
         if why not in self.missing:
             self.missing.append(why)
-
-
-def _moments(timeline: Timeline, state: State, around: list[int]) -> list[Moment]:
-    """Updates in the order of the program, those nearest to the crash if there are many."""
-    issued, places = timeline.issued(state.point), Places(timeline.trace)
-    near = sorted(sorted(around, key=lambda update: abs(update - issued))[:_MOST_MOMENTS])
-    return [
-        Moment(
-            timeline.describe(update),
-            places.location(int(timeline.event[update]), "", "").short,
-            "not yet" if update >= issued else "survived" if timeline.survives(state, update) else "lost",
-        )
-        for update in near
-    ]

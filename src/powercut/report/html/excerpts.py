@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path, PurePath
 
 from powercut.findings.finding import Location
 from powercut.report.problems import Step, steps
@@ -14,23 +15,39 @@ _MOST_FRAMES = 12  # innermost ones
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """One frame: in words, and its lines as (number, text, whether it is the line itself); none without a source."""
+    """One frame.
+
+    Attributes:
+        words: the function.
+        place: file and line, below the root of the sources without that.
+        lines: (number, text, whether it is the line itself); none without a source.
+        own: whether it is the place itself, not one on the way to it.
+    """
 
     words: str
     place: str
     lines: list[tuple[int, str, bool]]
+    own: bool
 
 
-def excerpts(location: Location) -> list[Excerpt]:
+def excerpts(location: Location, root: Path) -> list[Excerpt]:
     """The stack of a place, innermost first; a place without a stack is its own only frame."""
     frames = list(steps(location))[::-1][:_MOST_FRAMES]
-    return [_excerpt(step) for step in frames or [Step(location.function or "", location.file, location.line)]]
+    own = (location.file, location.line)
+    found = frames or [Step(location.function or "", *own)]
+    return [_excerpt(step, root, (step.file, step.line) == own) for step in found]
 
 
-def _excerpt(step: Step) -> Excerpt:
+def _excerpt(step: Step, root: Path, own: bool) -> Excerpt:
     line = step.line or 0
     source = source_lines(step.file) if line > 0 else []
     first = max(1, line - _AROUND)
     shown = source[first - 1 : line + _AROUND] if line <= len(source) else []
     lines = [(number, text.rstrip("\n").expandtabs(4), number == line) for number, text in enumerate(shown, first)]
-    return Excerpt(step.words, f"{step.file}:{line}" if step.file else "", lines)
+    place = f"{_below(step.file, root)}:{line}" if step.file else ""
+    return Excerpt(step.words, place, lines, own)
+
+
+def _below(file: str, root: Path) -> PurePath:
+    path = PurePath(file)
+    return path.relative_to(root) if path.is_relative_to(root) else path

@@ -4,17 +4,22 @@ const entries = [...document.querySelectorAll("details.problem")];
 const search = document.getElementById("search");
 const boxes = [...document.querySelectorAll("input[data-level]")];
 const count = document.getElementById("count");
-const texts = entries.map((entry) => entry.textContent.toLowerCase());
+const texts = new Map(); // filled by the first search: a long page is shown without it
+
+function textOf(entry) {
+  if (!texts.has(entry)) texts.set(entry, entry.textContent.toLowerCase());
+  return texts.get(entry);
+}
 
 function show() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const levels = new Set(boxes.filter((box) => box.checked).map((box) => box.dataset.level));
   let shown = 0;
-  entries.forEach((entry, number) => {
-    entry.hidden = !levels.has(entry.dataset.level) || !words.every((word) => texts[number].includes(word));
+  for (const entry of entries) {
+    entry.hidden = !levels.has(entry.dataset.level) || !words.every((word) => textOf(entry).includes(word));
     shown += !entry.hidden;
-  });
-  count.textContent = `${shown} of ${entries.length} shown`;
+  }
+  count.textContent = entries.length ? `${shown} of ${entries.length} shown` : "";
 }
 
 function step(by) {
@@ -30,7 +35,31 @@ function turn() {
   root.dataset.theme = dark ? "light" : "dark";
 }
 
-const keys = { j: () => step(1), k: () => step(-1), t: turn, "/": () => search.focus() };
+function openAll() {
+  const visible = entries.filter((entry) => !entry.hidden);
+  const open = visible.some((entry) => !entry.open);
+  for (const entry of visible) entry.open = open;
+}
+
+// The address of a finding, as in report.html#4b9265cf, opens it.
+function goTo() {
+  const target = document.getElementById(location.hash.slice(1));
+  if (entries.includes(target)) {
+    target.open = true;
+    target.scrollIntoView();
+    target.querySelector("summary").focus({ preventScroll: true });
+  }
+}
+
+let closed = []; // what printing had to open: all that is listed, yet not the source of every frame
+function openForPrint() {
+  const all = [...document.querySelectorAll("details:not([open])")];
+  closed = all.filter((one) => !one.closest("[hidden]") && !one.matches(".stack details"));
+  for (const one of closed) one.open = true;
+  for (const picture of document.images) picture.loading = "eager";
+}
+
+const keys = { j: () => step(1), k: () => step(-1), t: turn, a: openAll, "/": () => search.focus() };
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   if (event.target === search) {
@@ -41,7 +70,10 @@ document.addEventListener("keydown", (event) => {
   }
 });
 search.addEventListener("input", show);
-boxes.forEach((box) => box.addEventListener("change", show));
+for (const box of boxes) box.addEventListener("change", show);
 document.getElementById("theme").addEventListener("click", turn);
-window.addEventListener("beforeprint", () => entries.forEach((entry) => { entry.open = !entry.hidden; }));
+window.addEventListener("beforeprint", openForPrint);
+window.addEventListener("afterprint", () => { for (const one of closed) one.open = false; });
+window.addEventListener("hashchange", goTo);
 show();
+goTo();
