@@ -16,12 +16,12 @@ from powercut.findings.finding import Finding
 from powercut.interrupts import pass_on
 from powercut.model.filesystem import FileSystem
 from powercut.oracle.verdict import Outcome
-from powercut.race.board import BoardStop
+from powercut.race.board import BoardStop, Site
 from powercut.race.campaign import Campaign, Stage
 from powercut.race.charges import Shown
 from powercut.race.coverage import Coverage
 from powercut.race.docket import Docket
-from powercut.race.forecast import Forecast, forecasts
+from powercut.race.forecast import Forecast, forecasts, store_counts
 from powercut.race.inputs import Inputs
 from powercut.race.rehearsal import Rehearsal
 from powercut.race.schedule import load_schedule
@@ -48,6 +48,7 @@ class Learned:
 
     campaign: Campaign
     forecasts: list[Forecast]
+    executed: dict[Site, int]
     findings: list[Finding]
     output: bytes
 
@@ -134,8 +135,9 @@ class RaceExploration:
         if self._hangs(campaign):
             hang = self.docket.add_deadlock(campaign.waiting(), shown)
             findings += [hang] if hang is not None else []
-        expected = forecasts(shown.timeline) if task.is_scout else []
-        return Learned(campaign, expected, findings, campaign.execution.printed[0].read_bytes())
+        trace = shown.timeline.trace
+        expected, executed = (forecasts(shown.timeline), store_counts(trace)) if task.is_scout else ([], {})
+        return Learned(campaign, expected, executed, findings, campaign.execution.printed[0].read_bytes())
 
     def _rehearse(self, finding: Finding, campaign: Campaign) -> None:
         """Find out which schedule shows a bug again."""
@@ -158,6 +160,7 @@ class RaceExploration:
         self.tiers.told(task, *self.coverage.add(campaign.bitmaps), campaign.points)
         for shared in campaign.shared():
             task.state.queue.add_shared(shared.loads, shared.stores, shared.times)
+        task.state.executed = learned.executed or task.state.executed
         for one in learned.forecasts:
             task.state.queue.add_predicted(one.loads, one.stores, known=one.known, words=one.words)
         for finding in learned.findings:

@@ -8,6 +8,8 @@ all the time; pairs about them alone come last.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -20,6 +22,8 @@ from powercut.states.timeline import Timeline
 from powercut.trace.events import WORD
 from powercut.trace.layout import FRAME, Kind, Order, TableKind
 from powercut.trace.reader import Trace
+
+_STORES = 32  # executions of one store that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,21 @@ def forecasts(timeline: Timeline) -> list[Forecast]:
     return found
 
 
+def store_counts(trace: Trace) -> dict[Site, int]:
+    """How often each store was executed, by the thread that did so most often."""
+    stores = trace.of_kind(Kind.STORE)
+    pairs = np.stack([trace.at("stack", stores), trace.at("tid", stores)], axis=1)
+    found: Counter[tuple[Site, int]] = Counter()
+    for (stack, thread), times in zip(*np.unique(pairs, axis=0, return_counts=True), strict=True):
+        site = _site(trace, int(stack))
+        if site is not None:
+            found[site, int(thread)] += int(times)
+    most: dict[Site, int] = {}
+    for (site, _), times in found.items():
+        most[site] = max(times, most.get(site, 0))
+    return most
+
+
 @dataclass(slots=True)
 class _Locks:
     """The lock words of one trace.
@@ -68,17 +87,36 @@ class _Locks:
             self.words.setdefault(word, []).append(event)
 
     def freed_early(self, pair: Prediction) -> Iterator[Forecast]:
-        """Where the thread of a store frees a lock before the store is guaranteed, and who takes it."""
-        update = next(iter(self.timeline.updates_of(pair.store)), None)
-        until = self.timeline.updates.guaranteed[update] // 2 if update is not None else 0
-        thread = self._field("tid", pair.store)
+        """Where the threads of a store free a lock before the store is guaranteed, and who takes it."""
+        found: dict[tuple[int, int], set[Site]] = {}
+        for store in self._stores_at(pair.store):
+            update = next(iter(self.timeline.updates_of(store)), None)
+            until = self.timeline.updates.guaranteed[update] // 2 if update is not None else 0
+            for word, event in self._first_freed(store, until):
+                site = self._store_of(event, Order.UNLOCK, word)
+                found.setdefault(word, set()).update([site] if site is not None else [])
+        stores = frozenset(site for sites in found.values() for site in sites)
+        takers = {self._store_of(event, Order.LOCK, word) for word in found for event in self.words[word]}
+        loads = frozenset(site for site in takers if site is not None)
+        if stores and loads:
+            yield Forecast(loads, stores, True, len(pair.words))
+
+    def _stores_at(self, example: int) -> list[int]:
+        """Stores of the same call stack as one of them, not more than can be looked at."""
+        stores = self.timeline.trace.of_kind(Kind.STORE)
+        same = self.timeline.trace.at("stack", stores) == self._field("stack", example)
+        found: list[int] = stores[same][:_STORES].tolist()
+        return found
+
+    def _first_freed(self, store: int, until: int) -> Iterator[tuple[tuple[int, int], int]]:
+        """Each lock word that the thread of a store frees between two events, and where it first does."""
+        thread = self._field("tid", store)
         for word, events in self.words.items():
-            freed = [e for e in events if pair.store < e < until and self._field("tid", e) == thread]
-            store = self._store_of(freed[0], Order.UNLOCK, word) if freed else None
-            takers = {self._store_of(e, Order.LOCK, word) for e in events if self._field("tid", e) != thread}
-            loads = frozenset(site for site in takers if site is not None)
-            if store is not None and loads:
-                yield Forecast(loads, frozenset({store}), True, len(pair.words))
+            between = events[bisect_right(events, store) : bisect_left(events, until)]
+            freed = (e for e in between if self._field("tid", e) == thread and self._field("extra", e) == Order.UNLOCK)
+            event = next(freed, None)
+            if event is not None:
+                yield word, event
 
     def _store_of(self, event: int, order: Order, word: tuple[int, int]) -> Site | None:
         """The instruction that took or freed a lock word."""

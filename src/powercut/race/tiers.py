@@ -13,12 +13,13 @@ is no queue, and only executions and seeds change. Several executions may be und
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import msgspec
 
+from powercut.race.board import Site
 from powercut.race.inputs import Inputs
 from powercut.race.queue import Entry, Experience, InterleavingQueue
 from powercut.race.schedule import Schedule, SyncPoint
@@ -28,7 +29,8 @@ AGAIN = 1  # times that an interleaving is tried again in its turn
 DULL_INTERLEAVINGS = 6  # in a row without anything new, before another seed
 MOST_EXECUTIONS = 24  # of one seed, as long as there are others
 DULL_EXECUTIONS = 3  # the same where there is no queue
-STORES = (0, 2, 3, 5, 8, 13)  # which store of a thread is waited for, turn by turn; 0: the first one that is met
+# Which store is waited for, turn by turn, of all that a thread executes there; 0: the first one that is met.
+STORES = (0.0, 0.25, 0.75, 0.5, 0.1, 0.9)
 _NEVER = (1 << 32) - 1  # loads do not wait: the one that stores waits for them
 
 
@@ -43,6 +45,7 @@ class SeedState:
     under_way: int = 0
     dull: int = 0
     new_blocks: int = 0
+    executed: Mapping[Site, int] = field(default_factory=dict)  # how often a thread executes a store
     again: deque[Task] = field(default_factory=deque)
 
 
@@ -132,7 +135,8 @@ class Tiers:
         if taken is None:
             return None
         entry, turn = taken
-        store = STORES[turn]
+        times = max((state.executed.get(site, 0) for site in entry.stores), default=0)
+        store = round(STORES[turn] * times)
         point = SyncPoint(
             loads=tuple(entry.loads),
             stores=tuple(entry.stores),
