@@ -5,6 +5,7 @@
 #include "calls.h"
 
 #include "ask.h"
+#include "race/race.h"
 #include "ranges.h"
 #include "records.h"
 #include "room.h"
@@ -34,6 +35,8 @@ static void after_mmap(const UWord *args, Addr address) {
     pc_ranges_unmap(address, args[1], NULL);
     if (mapped_inode != 0)
         pc_ranges_map(address, args[1], mapped_inode, args[5], (args[2] & VKI_PROT_WRITE) != 0);
+    if (mapped_inode != 0)
+        pc_race_mapped(mapped_inode);
 }
 
 static void after_mremap(const UWord *args, Addr address) {
@@ -51,6 +54,7 @@ static void before_call(ThreadId tid, UInt number, UWord *args, UInt count) {
     if (number == __NR_mmap)
         before_mmap(args);
     pc_taint_before_call(tid, number, args);
+    pc_race_before_call(tid, number, args);
     pc_thread_tell(VG_(get_IP)(tid));
     pc_in_call(1);
 }
@@ -59,6 +63,7 @@ static void after_call(ThreadId tid, UInt number, UWord *args, UInt count, SysRe
     pc_thread_runs(tid);
     pc_in_call(0);
     pc_taint_after_call(tid, number, args, result);
+    pc_race_after_call(tid, number, args, result);
     if (sr_isError(result))
         return;
     switch (number) {
@@ -87,15 +92,22 @@ static void on_kernel_write(CorePart part, ThreadId tid, Addr address, SizeT len
     pc_on_kernel_store(address, length);
 }
 
+static void on_kernel_read(CorePart part, ThreadId tid, const HChar *what, Addr address, SizeT length) {
+    if (part == Vg_CoreSysCall)
+        pc_race_kernel_reads(tid, address, length);
+}
+
 static void on_fork_child(ThreadId tid) {
     pc_hello();
     pc_thread_forked(tid);
     pc_room_forked();
     pc_taint_forked();
+    pc_race_forked(tid);
 }
 
 void pc_calls_init(void) {
     VG_(needs_syscall_wrapper)(before_call, after_call);
     VG_(track_post_mem_write)(on_kernel_write);
+    VG_(track_pre_mem_read)(on_kernel_read);
     VG_(atfork)(NULL, NULL, on_fork_child);
 }

@@ -4,6 +4,7 @@
 #define POWERCUT_GRIND_EMIT_H
 
 #include "core.h"
+#include "ranges.h"
 
 static inline IRExpr *word(ULong value) {
     return IRExpr_Const(IRConst_U64(value));
@@ -50,6 +51,14 @@ static inline IRExpr *found_equal(IRSB *block, IRTemp old, IRExpr *expected) {
 static inline IRExpr *swapped(IRSB *block, const IRCAS *cas) {
     IRExpr *low = found_equal(block, cas->oldLo, cas->expdLo);
     return cas->dataHi == NULL ? low : both(block, low, found_equal(block, cas->oldHi, cas->expdHi));
+}
+
+/* Whether a range may be at the address. */
+static inline IRExpr *may_be_mapped(IRSB *block, IRExpr *address) {
+    IRExpr *region = binary(block, Iop_Shr64, address, IRExpr_Const(IRConst_U8(PC_FILTER_SHIFT)));
+    IRExpr *index = binary(block, Iop_And64, region, word(PC_FILTER_MASK));
+    IRExpr *at = binary(block, Iop_Add64, index, address_of(pc_filter));
+    return unary(block, Iop_CmpNEZ8, load(block, Ity_I8, at));
 }
 
 /* A call of a helper without a result, made if the guard holds (NULL: always). */

@@ -11,6 +11,8 @@
 #include "cpuid.h"
 #include "decode.h"
 #include "emit.h"
+#include "race/race.h"
+#include "race/sites.h"
 #include "ranges.h"
 #include "records.h"
 #include "taint/taint.h"
@@ -28,14 +30,6 @@ struct pass {
     struct pc_taint_pass *taint;
 };
 
-/* Whether a range may be at the address. */
-static IRExpr *may_be_mapped(struct pass *p, IRExpr *address) {
-    IRExpr *region = binary(p->out, Iop_Shr64, address, IRExpr_Const(IRConst_U8(PC_FILTER_SHIFT)));
-    IRExpr *index = binary(p->out, Iop_And64, region, word(PC_FILTER_MASK));
-    IRExpr *at = binary(p->out, Iop_Add64, index, address_of(pc_filter));
-    return unary(p->out, Iop_CmpNEZ8, load(p->out, Ity_I8, at));
-}
-
 static IRExpr *not_zero(struct pass *p, const UInt *global) {
     return unary(p->out, Iop_CmpNEZ32, load(p->out, Ity_I32, address_of(global)));
 }
@@ -45,7 +39,7 @@ static UInt plain_kind(const struct pass *p) {
 }
 
 static void after_store(struct pass *p, UInt kind, IRExpr *address, UInt size, IRExpr *condition) {
-    IRExpr *guard = both(p->out, may_be_mapped(p, address), condition);
+    IRExpr *guard = both(p->out, may_be_mapped(p->out, address), condition);
     IRExpr **arguments = mkIRExprVec_2(word(PC_SITE(p->pc, size, kind, p->parted)), address);
     call(p->out, "pc_on_store", pc_on_store, arguments, guard);
 }
@@ -102,7 +96,7 @@ static Bool after_masked_store(struct pass *p, IRExpr *address, const IRExpr *da
     high = wide ? unary(p->out, Iop_V128HIto64, mask) : word(0);
     pc_site site = PC_SITE(p->pc, sizeofIRType(type), PC_MEMORY_STORE_NONTEMPORAL, p->parted);
     call(p->out, "pc_on_masked_store", pc_on_masked_store, mkIRExprVec_4(word(site), address, low, high),
-         may_be_mapped(p, address));
+         may_be_mapped(p->out, address));
     return True;
 }
 
@@ -121,15 +115,18 @@ static void on_guarded_store(struct pass *p, IRStmt *statement) {
     after_store(p, plain_kind(p), store->addr, size, store->guard);
 }
 
-/* Compare and swap: a locked operation is a fence in any case, a store only if it took effect. */
+/* A locked operation is a fence in any case, before whatever it does. */
+static void before_cas(struct pass *p) {
+    pc_site site = PC_SITE(p->pc, PC_FENCE_LOCKED, PC_MEMORY_FENCE, 0);
+    if (p->instruction.locked)
+        call(p->out, "pc_on_fence", pc_on_fence, mkIRExprVec_1(word(site)), not_zero(p, &pc_pending));
+}
+
+/* Compare and swap: a store only if it took effect. */
 static void on_cas(struct pass *p, IRStmt *statement) {
     const IRCAS *cas = statement->Ist.CAS.details;
     Bool twice = cas->dataHi != NULL, locked = p->instruction.locked;
     UInt size = (UInt)sizeofIRType(typeOfIRTemp(p->in->tyenv, cas->oldLo)) * (twice ? 2 : 1);
-    if (locked) {
-        pc_site site = PC_SITE(p->pc, PC_FENCE_LOCKED, PC_MEMORY_FENCE, 0);
-        call(p->out, "pc_on_fence", pc_on_fence, mkIRExprVec_1(word(site)), not_zero(p, &pc_pending));
-    }
     addStmtToIRSB(p->out, statement);
     UInt kind = locked ? PC_MEMORY_STORE_LOCKED : plain_kind(p);
     after_store(p, kind, cas->addr, size, swapped(p->out, cas));
@@ -219,6 +216,11 @@ static void on_mark(struct pass *p, Int index) {
 
 static void on_statement(struct pass *p, Int index) {
     IRStmt *statement = p->in->stmts[index];
+    Bool marks = statement->tag == Ist_IMark;
+    if (statement->tag == Ist_CAS)
+        before_cas(p);
+    if (!marks)
+        pc_race_emit_before(p->in, index, p->out, p->pc, p->instruction.locked);
     pc_taint_before(p->taint, statement, p->pc);
     switch (statement->tag) {
     case Ist_IMark:
@@ -246,7 +248,11 @@ static void on_statement(struct pass *p, Int index) {
         addStmtToIRSB(p->out, statement);
         break;
     }
+    if (!marks)
+        pc_race_emit_loaded(p->in, index, p->out, p->pc, p->instruction.locked);
     pc_taint_after(p->taint, statement, p->pc);
+    if (!marks)
+        pc_race_emit_after(p->in, index, p->out, p->pc);
 }
 
 IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
@@ -257,6 +263,8 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
     p.taint = pc_taint_begin(in, p.out, layout);
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
         addStmtToIRSB(p.out, in->stmts[i]); /* Valgrind's own */
+    if (pc_race)
+        pc_block_seen(extents->base[0]);
     if (!pc_thread_known)
         call_with_state(p.out, "pc_thread_found", pc_thread_found, 0, Ifx_Read);
     for (; i < in->stmts_used; i++)

@@ -10,18 +10,20 @@
 #include "core.h"
 #include "instrument.h"
 #include "program.h"
+#include "race/race.h"
 #include "stacks.h"
 #include "taint/origins.h"
 #include "threads.h"
 
 static Bool on_option(const HChar *argument) {
     return pc_core_option(argument) || pc_program_option(argument) || pc_ask_option(argument) ||
-           pc_stacks_option(argument) || pc_origins_option(argument);
+           pc_stacks_option(argument) || pc_origins_option(argument) || pc_board_option(argument);
 }
 
 static void usage(void) {
     VG_(printf)("    --channel=N --messages=N   given by powercut-ptrace\n"
                 "    --labels=N                 where data comes from (taint/board.h)\n"
+                "    --race=N                   race mode, with this board\n"
                 "    --stacks=no|yes            record call stacks [yes]\n");
 }
 
@@ -32,6 +34,7 @@ static void after_options(void) {
     pc_core_redirect_messages();
     pc_program_rename(); /* finds the arguments by the environment: before that changes */
     pc_core_clean_environment();
+    pc_race_start();
     pc_hello();
     pc_origins_open();
 }

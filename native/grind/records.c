@@ -4,6 +4,7 @@
  */
 #include "records.h"
 
+#include "race/race.h"
 #include "room.h"
 #include "stacks.h"
 
@@ -62,6 +63,8 @@ static UInt put_store(UInt kind, Addr pc, Addr address, Addr stop) {
         Addr from = address > range->start ? address : range->start;
         Addr to = stop < range->end ? stop : range->end;
         put_part(range, kind, from, to, stack);
+        if (pc_race)
+            pc_race_stored(kind, pc, range, from, to);
         kind |= PC_MEMORY_REST;
         address = to;
         range = address < stop ? pc_range_from(address) : NULL;
@@ -107,7 +110,7 @@ void pc_on_kernel_store(Addr address, SizeT length) {
         pc_pending = 1;
 }
 
-static void put_one(Int file, struct pc_memory record) {
+void pc_put_one(Int file, struct pc_memory record) {
     *pc_begin(file, 1) = record;
     pc_commit(1);
 }
@@ -119,19 +122,23 @@ void pc_on_flush(pc_site site, Addr address) {
     Int file = mapped ? range->file : pc_file_number(0); /* nothing of that persists: a mistake to be told */
     if (file < 0)
         return;
-    put_one(file, (struct pc_memory){.offset = mapped ? range->offset + (line - range->start) : 0,
-                                     .stack = pc_stack(PC_SITE_PC(site)),
-                                     .file = (UShort)file,
-                                     .kind = PC_MEMORY_FLUSH,
-                                     .size = (UChar)PC_SITE_SIZE(site)});
+    pc_put_one(file, (struct pc_memory){.offset = mapped ? range->offset + (line - range->start) : 0,
+                                        .stack = pc_stack(PC_SITE_PC(site)),
+                                        .file = (UShort)file,
+                                        .kind = PC_MEMORY_FLUSH,
+                                        .size = (UChar)PC_SITE_SIZE(site)});
     pc_pending = 1;
+    if (pc_race && mapped)
+        pc_race_flushed(range, line, PC_SITE_SIZE(site));
 }
 
 void pc_on_fence(pc_site site) {
-    put_one(-1, (struct pc_memory){.stack = pc_stack(PC_SITE_PC(site)),
-                                   .kind = PC_MEMORY_FENCE,
-                                   .size = (UChar)PC_SITE_SIZE(site)});
+    pc_put_one(-1, (struct pc_memory){.stack = pc_stack(PC_SITE_PC(site)),
+                                      .kind = PC_MEMORY_FENCE,
+                                      .size = (UChar)PC_SITE_SIZE(site)});
     pc_pending = 0;
+    if (pc_race)
+        pc_race_fenced();
 }
 
 void pc_on_effect(ULong number, UInt effects) {
@@ -141,11 +148,11 @@ void pc_on_effect(ULong number, UInt effects) {
 void pc_on_unmap(const struct pc_range *part) {
     if (!part->writable)
         return;
-    put_one(part->file, (struct pc_memory){.value = part->end - part->start,
-                                           .offset = part->offset,
-                                           .stack = pc_stack(VG_(get_IP)(pc_running) - 1),
-                                           .file = part->file,
-                                           .kind = PC_MEMORY_UNMAP});
+    pc_put_one(part->file, (struct pc_memory){.value = part->end - part->start,
+                                              .offset = part->offset,
+                                              .stack = pc_stack(VG_(get_IP)(pc_running) - 1),
+                                              .file = part->file,
+                                              .kind = PC_MEMORY_UNMAP});
 }
 
 void pc_on_assertion(Addr pc, UInt operation, Addr address, SizeT size) {
@@ -154,10 +161,10 @@ void pc_on_assertion(Addr pc, UInt operation, Addr address, SizeT size) {
     Int file = mapped ? range->file : pc_file_number(0);
     if (file < 0)
         return;
-    put_one(file, (struct pc_memory){.value = size,
-                                     .offset = mapped ? range->offset + (address - range->start) : 0,
-                                     .stack = pc_stack(pc),
-                                     .file = (UShort)file,
-                                     .kind = PC_MEMORY_ASSERTION,
-                                     .size = (UChar)operation});
+    pc_put_one(file, (struct pc_memory){.value = size,
+                                        .offset = mapped ? range->offset + (address - range->start) : 0,
+                                        .stack = pc_stack(pc),
+                                        .file = (UShort)file,
+                                        .kind = PC_MEMORY_ASSERTION,
+                                        .size = (UChar)operation});
 }

@@ -32,6 +32,9 @@ void pc_on_fence(pc_site site);
 void pc_on_kernel_store(Addr address, SizeT length);
 void pc_on_unmap(const struct pc_range *part);
 
+/* One record about a file (-1: none), as it is. */
+void pc_put_one(Int file, struct pc_memory record);
+
 /* From the program itself: an operation of powercut.h, on a range or (size 0) on none. Memory of no
  * traced file is file 0, whose inode is 0. */
 void pc_on_assertion(Addr pc, UInt operation, Addr address, SizeT size);

@@ -5,6 +5,7 @@
 #include "threads.h"
 
 #include "ask.h"
+#include "race/race.h"
 #include "taint/taint.h"
 
 ThreadId pc_running = VG_INVALID_THREADID;
@@ -90,21 +91,29 @@ static void on_first_instruction(ThreadId tid) {
         *own = (struct pc_channel_thread){.tid = kernel_id()};
     set_running(tid);
     pc_taint_thread_started(tid);
+    pc_race_thread_started(tid, pc_thread_id);
 }
 
 /* Also after calls that have no end of their own, as the return from a signal handler. */
 static void on_start_of_code(ThreadId tid, ULong blocks) {
     pc_thread_runs(tid);
     pc_in_call(0);
+    pc_race_turn(tid);
 }
 
 static void on_exit(ThreadId tid) {
     struct pc_channel_thread *own = slot(tid);
     if (own != NULL)
         own->tid = 0;
+    pc_race_thread_ended(tid);
+}
+
+static void on_creation(ThreadId tid, ThreadId child) {
+    pc_race_thread_created(child);
 }
 
 void pc_threads_init(void) {
+    VG_(track_pre_thread_ll_create)(on_creation);
     VG_(track_pre_thread_first_insn)(on_first_instruction);
     VG_(track_start_client_code)(on_start_of_code);
     VG_(track_pre_thread_ll_exit)(on_exit);

@@ -58,6 +58,8 @@ class RecordOptions:
         stop_at_mapping: raise `MapsFilesError` as soon as the program maps a file of the folder for writing.
         memory_tool: the Valgrind tool, if stores into mapped files shall be seen, too.
         persistent_memory: programs that use libpmem shall take mapped files for persistent memory.
+        boards: files in memory for modes of the memory tool, by name: descriptors.
+        stdin: what the program reads from its standard input, None for nothing.
     """
 
     folder: Path
@@ -70,6 +72,8 @@ class RecordOptions:
     stop_at_mapping: bool = False
     memory_tool: Path | None = None
     persistent_memory: bool = False
+    boards: tuple[tuple[str, int], ...] = ()
+    stdin: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +126,13 @@ def record_command(command: Sequence[str], options: RecordOptions) -> Recording:
             more += ["--stop-at-mapping"]
         if options.memory_tool is not None:
             more += ["--memory-tool", str(options.memory_tool)]
+        for name, descriptor in options.boards:
+            more += ["--board", f"{name}={descriptor}"]
         variables = {"PMEM_IS_PMEM_FORCE": "1"} if options.persistent_memory else {}
-        status = _run_tracer([*_tracer_options(options, copy), *more, "--", *argv], cwd, variables)
+        given = [descriptor for _, descriptor in options.boards]
+        status = _run_tracer(
+            [*_tracer_options(options, copy), *more, "--", *argv], cwd, variables, options.stdin, given
+        )
         if status == MAPPED:
             raise MapsFilesError(mapped_files(Trace.open(options.output)))
         if status in (NOT_EXECUTABLE, NOT_FOUND):
@@ -192,14 +201,21 @@ def _beside(output: Path, ending: str) -> Path:
     return output.with_name(f"{output.name}.{ending}")
 
 
-def _run_tracer(argv: list[str], cwd: Path, variables: Mapping[str, str] | None = None) -> int:
+def _run_tracer(
+    argv: list[str],
+    cwd: Path,
+    variables: Mapping[str, str] | None = None,
+    stdin: Path | None = None,
+    given: Sequence[int] = (),
+) -> int:
     """Run the tracer to its end; Ctrl-C reaches it, too, and it ends the program."""
     # Block-buffered prints would reach the outside only at exit; as on a terminal, each line counts when it is printed.
     environment = {**(variables or {}), **os.environ, "PYTHONUNBUFFERED": "1", "PWD": str(cwd)}
     mortal = partial(_engine.die_with_parent, os.getpid())  # even if we are killed, the program does not go on
-    process = subprocess.Popen(
-        argv, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=mortal
-    )
+    with open(stdin or os.devnull, "rb") as source:
+        process = subprocess.Popen(
+            argv, env=environment, stdin=source, stderr=subprocess.PIPE, preexec_fn=mortal, pass_fds=given
+        )
     try:
         _, errors = process.communicate()
     except BaseException:

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Before: told of every thread's creation, start, end and calls. After: see crew.h.
+ *
+ * Only one thread runs at a time, the one that holds Valgrind's lock. A thread that is back from its call but
+ * has not got the lock yet looks like one that sleeps in it. Who wants the lock gets it before one who asks
+ * later; so a thread that sleeps before and after we let the lock go, without having had a turn, really
+ * sleeps.
+ */
+#include "crew.h"
+
+#include "threads.h"
+
+#define NAP 100u /* microseconds */
+
+#define YIELDING 4 /* ThreadStatus of Valgrind's core: ready, without the lock */
+extern void VG_(vg_yield)(void);
+extern void VG_(release_BigLock)(ThreadId tid, Int status, const HChar *who);
+extern void VG_(acquire_BigLock)(ThreadId tid, const HChar *who);
+extern Bool VG_(in_generated_code);
+extern UInt VG_(stats__n_xIndirs_32), VG_(stats__n_xIndir_hits1_32), VG_(stats__n_xIndir_hits2_32),
+    VG_(stats__n_xIndir_hits3_32), VG_(stats__n_xIndir_misses_32);
+
+struct pc_member pc_crew[PC_CHANNEL_SLOTS];
+static ThreadId highest;
+static ULong turns; /* of all threads */
+
+struct pc_member *pc_self(void) {
+    return &pc_crew[pc_running < PC_CHANNEL_SLOTS ? pc_running : 0];
+}
+
+UInt pc_crew_living(void) {
+    UInt living = 0;
+    for (ThreadId tid = 1; tid <= highest; tid++)
+        living += pc_crew[tid].index != 0;
+    return living;
+}
+
+void pc_crew_created(ThreadId tid) {
+    if (tid >= PC_CHANNEL_SLOTS)
+        return;
+    highest = tid > highest ? tid : highest;
+    pc_crew[tid] = (struct pc_member){.index = ++pc_board->threads, .call = -1};
+}
+
+void pc_crew_started(ThreadId tid, Int id, Addr handle) {
+    if (tid >= PC_CHANNEL_SLOTS)
+        return;
+    if (pc_crew[tid].index == 0)
+        pc_crew_created(tid); /* the first one */
+    pc_crew[tid].id = id;
+    pc_crew[tid].handle = handle;
+    if (pc_crew[tid].index <= PC_BOARD_THREADS)
+        pc_board->thread_ids[pc_crew[tid].index - 1] = (UInt)id;
+}
+
+void pc_crew_ended(ThreadId tid) {
+    if (tid < PC_CHANNEL_SLOTS)
+        pc_crew[tid].index = 0;
+}
+
+void pc_crew_forked(ThreadId tid) {
+    for (ThreadId other = 1; other <= highest; other++)
+        if (other != tid)
+            pc_crew_ended(other);
+}
+
+#define FUTEX_WAIT_COMMAND        0
+#define FUTEX_WAIT_BITSET_COMMAND 9
+#define FUTEX_COMMANDS            0x7f
+
+void pc_crew_in_call(ThreadId tid, UInt number, const UWord *args) {
+    if (tid >= PC_CHANNEL_SLOTS)
+        return;
+    UInt command = (UInt)args[1] & FUTEX_COMMANDS;
+    Bool waits = number == __NR_futex && args[3] == 0 &&
+                 (command == FUTEX_WAIT_COMMAND || command == FUTEX_WAIT_BITSET_COMMAND);
+    pc_crew[tid].call = (Int)number;
+    pc_crew[tid].calls++;
+    pc_crew[tid].futex = waits ? args[0] : 0;
+}
+
+void pc_crew_out_of_call(ThreadId tid) {
+    if (tid < PC_CHANNEL_SLOTS)
+        pc_crew[tid].call = -1;
+}
+
+/* Valgrind's scheduler would count what the block at hand has jumped twice. */
+static void forget_jumps(void) {
+    VG_(stats__n_xIndirs_32) = VG_(stats__n_xIndir_hits1_32) = VG_(stats__n_xIndir_hits2_32) = 0;
+    VG_(stats__n_xIndir_hits3_32) = VG_(stats__n_xIndir_misses_32) = 0;
+}
+
+static void sleep_for(UInt microseconds) {
+    struct {
+        Long seconds, nanoseconds;
+    } time = {microseconds / 1000000, microseconds % 1000000 * 1000};
+    Long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(__NR_nanosleep), "D"(&time), "S"(0)
+                     : "rcx", "r11", "memory");
+}
+
+/* Lets the lock go, also for that time if it is not 0, and gets it back. */
+static void let_go(UInt microseconds) {
+    ThreadId self = pc_running;
+    Bool generated = VG_(in_generated_code);
+    VG_(in_generated_code) = False;
+    forget_jumps();
+    if (microseconds == 0) {
+        VG_(vg_yield)();
+    } else {
+        VG_(release_BigLock)(self, YIELDING, "powercut");
+        sleep_for(microseconds);
+        VG_(acquire_BigLock)(self, "powercut");
+    }
+    VG_(in_generated_code) = generated;
+    forget_jumps();
+    pc_thread_runs(self);
+}
+
+void pc_crew_turn(ThreadId tid) {
+    turns++;
+    pc_crew_out_of_call(tid);
+}
+
+void pc_crew_nap(UInt microseconds) {
+    let_go(microseconds);
+}
+
+/* The state of a thread as /proc tells it: 'S' if it sleeps. */
+static HChar state_of(Int id) {
+    HChar path[64], text[256];
+    VG_(snprintf)(path, sizeof(path), "/proc/self/task/%d/stat", id);
+    SysRes file = VG_(open)(path, VKI_O_RDONLY, 0);
+    if (sr_isError(file))
+        return '?';
+    Int got = VG_(read)((Int)sr_Res(file), text, sizeof(text) - 1);
+    VG_(close)((Int)sr_Res(file));
+    text[got < 0 ? 0 : got] = '\0';
+    const HChar *bracket = VG_(strrchr)(text, ')');
+    return bracket != NULL && bracket[1] == ' ' ? bracket[2] : '?';
+}
+
+/* Calls that end by themselves. */
+static Bool is_timed(Int call) {
+    return call == __NR_nanosleep || call == __NR_clock_nanosleep;
+}
+
+static Bool sleeps(const struct pc_member *member) {
+    return member->id != 0 && member->call >= 0 && !is_timed(member->call) && state_of(member->id) == 'S';
+}
+
+/* Whether all others wait or sleep. */
+static Bool all_sleep(void) {
+    for (ThreadId tid = 1; tid <= highest; tid++) {
+        const struct pc_member *member = &pc_crew[tid];
+        if (tid != pc_running && member->index != 0 && !member->waiting && !sleeps(member))
+            return False;
+    }
+    return True;
+}
+
+enum pc_round pc_crew_let_run(void) {
+    ULong before = turns;
+    let_go(0);
+    if (turns != before)
+        return PC_ROUND_RUN;
+    Bool slept = all_sleep();
+    pc_crew_nap(NAP);
+    if (turns != before)
+        return PC_ROUND_RUN;
+    return slept && all_sleep() ? PC_ROUND_DEAD : PC_ROUND_QUIET;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The threads as race mode knows them: which was created when, who lives, who waits for what. */
+#ifndef POWERCUT_GRIND_RACE_CREW_H
+#define POWERCUT_GRIND_RACE_CREW_H
+
+#include "board_access.h"
+#include "channel.h"
+
+/* Bytes of a mapped file. */
+struct pc_place {
+    UInt file; /* index of the board, 0: none */
+    ULong offset, end;
+};
+
+struct pc_member {
+    UInt index;            /* order of creation, from 1; 0: there is no such thread */
+    Int id;                /* the kernel's; 0: it has not run yet */
+    Int call;              /* number of the system call it is in, -1: none */
+    ULong calls;           /* how many it has made */
+    Addr futex;            /* what it waits at, if the call is a futex wait without a limit */
+    Bool waiting;          /* race mode lets it wait; who clears this lets it go on */
+    UInt point;            /* the sync point it waits at, */
+    struct pc_place place; /* and what it wants to load */
+    Bool bypass;           /* it waits no more: the privileged one */
+    UInt epoch;            /* grows at each ORDER record */
+    Addr handle;           /* its pthread_t */
+};
+
+extern struct pc_member pc_crew[PC_CHANNEL_SLOTS]; /* by Valgrind's thread number */
+
+/* The running thread's. */
+struct pc_member *pc_self(void);
+UInt pc_crew_living(void);
+
+void pc_crew_created(ThreadId tid);
+void pc_crew_started(ThreadId tid, Int id, Addr handle);
+void pc_crew_ended(ThreadId tid);
+void pc_crew_forked(ThreadId tid);
+void pc_crew_in_call(ThreadId tid, UInt number, const UWord *args);
+void pc_crew_out_of_call(ThreadId tid);
+
+/* A thread begins a turn: Valgrind lets it run, or race mode does again. */
+void pc_crew_turn(ThreadId tid);
+
+/* Others may run for that time. */
+void pc_crew_nap(UInt microseconds);
+
+/* How it went while a thread let the others run. */
+enum pc_round {
+    PC_ROUND_RUN,   /* some thread had a turn */
+    PC_ROUND_QUIET, /* none, but some thread is about to have one: it starts, or is in a call that ends */
+    PC_ROUND_DEAD,  /* none, and none will: each one waits in race mode or sleeps in a call */
+};
+enum pc_round pc_crew_let_run(void);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Race mode: what the rest of the tool tells it. Nothing of this does anything unless pc_race is set. */
+#ifndef POWERCUT_GRIND_RACE_H
+#define POWERCUT_GRIND_RACE_H
+
+#include "board_access.h"
+#include "ranges.h"
+#include "records.h"
+
+/* The options are known; no code has been translated yet. */
+void pc_race_start(void);
+
+/* The running thread has stored [from, to), which lies in the range; a kind with PC_MEMORY_REST goes on with
+ * the store before. */
+void pc_race_stored(UInt kind, Addr pc, const struct pc_range *range, Addr from, Addr to);
+void pc_race_flushed(const struct pc_range *range, Addr line, UInt how);
+void pc_race_fenced(void);
+/* Bytes are about to be loaded, or have just been; also by the kernel. */
+void pc_race_loaded(pc_site site, Addr address, UInt size);
+
+/* Threads, calls and mappings. */
+void pc_race_before_call(ThreadId tid, UInt number, const UWord *args);
+void pc_race_after_call(ThreadId tid, UInt number, const UWord *args, SysRes result);
+void pc_race_kernel_reads(ThreadId tid, Addr address, SizeT size);
+void pc_race_mapped(ULong inode);
+/* A thread is about to run code. */
+void pc_race_turn(ThreadId tid);
+void pc_race_thread_created(ThreadId tid);
+void pc_race_thread_started(ThreadId tid, Int id);
+void pc_race_thread_ended(ThreadId tid);
+void pc_race_forked(ThreadId tid);
+
+/* What is emitted for a statement: before it and all that records it, right after it, after all. */
+void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked);
+void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked);
+void pc_race_emit_after(const IRSB *in, Int index, IRSB *out, Addr pc);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Before: a plan with sync points. After: threads that are about to load at a point have waited for a store
+ * of the point, and the thread that made it has waited until they have loaded what it had not made durable
+ * yet; or the point is off.
+ *
+ * Who waits lets others run again and again. If nobody else can go on, one that waits becomes the privileged
+ * one and waits no more at all; if that does not help either, or if waiting takes too long, the point is
+ * given up for this run, and the board says after how many loads, so that the next run can skip those.
+ *
+ * Unlike in the paper, a signal counts only as long as its writer waits, and for the bytes it stored: a store
+ * that nobody wanted to read does not end the waiting of all readers for good.
+ */
+#include "schedule.h"
+
+#include "accesses.h"
+#include "crew.h"
+#include "threads.h"
+
+#define ROUNDS_AFTER_HIT 3u /* turns that readers get for what follows from their load */
+
+/* A sync point of the plan, as it stands. */
+struct point {
+    Bool on;
+    Bool signalled; /* a writer waits for readers */
+    struct pc_place stored;
+    UInt hits; /* loads since the signal */
+    UInt missed;
+};
+
+static struct point points[PC_BOARD_SYNCS];
+static ULong random_state;
+static Bool has_privileged;
+
+static ULong next_random(void) {
+    random_state += 0x9e3779b97f4a7c15ull;
+    return pc_mix(pc_mix(0, random_state), 1);
+}
+
+void pc_schedule_start(void) {
+    random_state = pc_board->plan.seed;
+    for (UInt i = 0; i < pc_board->plan.sync_count; i++)
+        points[i].on = pc_board->plan.mode == PC_BOARD_SYNC;
+}
+
+static Bool has_site(const struct pc_board_site *sites, UInt count, const struct pc_board_site *name) {
+    for (UInt i = 0; i < count; i++)
+        if (sites[i].module == name->module && sites[i].offset == name->offset)
+            return True;
+    return False;
+}
+
+ULong pc_schedule_points(const struct pc_board_site *name, Bool stores) {
+    ULong found = 0;
+    for (UInt i = 0; i < pc_board->plan.sync_count && pc_board->plan.mode == PC_BOARD_SYNC; i++) {
+        const struct pc_board_sync *sync = &pc_board->syncs[i];
+        Bool member = stores ? has_site(sync->stores, sync->store_count, name)
+                             : has_site(sync->loads, sync->load_count, name);
+        found |= (ULong)member << i;
+    }
+    return found;
+}
+
+/* The bytes of an access; file 0: they lie in no mapped file. */
+static struct pc_place place_of(pc_site site, Addr address) {
+    const struct pc_range *range = pc_range_from(address);
+    if (range == NULL || range->start > address)
+        return (struct pc_place){0};
+    ULong offset = range->offset + (address - range->start);
+    return (struct pc_place){pc_file_index(range->file), offset, offset + PC_SITE_SIZE(site)};
+}
+
+static Bool overlap(const struct pc_place *a, const struct pc_place *b) {
+    return a->file == b->file && a->offset < b->end && b->offset < a->end;
+}
+
+static Bool is_meant(const struct pc_board_sync *sync, const struct pc_place *place) {
+    const struct pc_place meant = {sync->file, sync->offset, sync->offset + sync->length};
+    if (sync->file != 0 && sync->file != place->file)
+        return False;
+    return sync->length == 0 || (meant.offset < place->end && place->offset < meant.end);
+}
+
+static Bool is_turn(UInt thread, UInt wanted_thread, UInt occurrence, UInt wanted_occurrence) {
+    return (wanted_thread == 0 || wanted_thread == thread) &&
+           (wanted_occurrence == 0 || wanted_occurrence == occurrence);
+}
+
+/* Lets go who waits at a point: all, or those who want to load what was stored. */
+static void release(UInt number, const struct pc_place *stored) {
+    for (UInt tid = 1; tid < PC_CHANNEL_SLOTS; tid++) {
+        struct pc_member *member = &pc_crew[tid];
+        if (member->waiting && member->point == number && (stored == NULL || overlap(&member->place, stored)))
+            member->waiting = False;
+    }
+}
+
+static void turn_off(UInt number) {
+    points[number].on = False;
+    release(number, NULL);
+}
+
+static void give_up(UInt number) {
+    pc_board->syncs[number].disabled = 1;
+    turn_off(number);
+}
+
+/* Nobody can go on: one of those that wait here is made the privileged one. */
+static void choose(UInt number) {
+    struct pc_board_sync *sync = &pc_board->syncs[number];
+    struct pc_member *waiting[PC_CHANNEL_SLOTS], *chosen = NULL;
+    UInt count = 0;
+    for (UInt tid = 1; tid < PC_CHANNEL_SLOTS; tid++) {
+        if (!pc_crew[tid].waiting || pc_crew[tid].index == 0)
+            continue;
+        if (pc_crew[tid].index == sync->privileged)
+            chosen = &pc_crew[tid];
+        waiting[count++] = &pc_crew[tid];
+    }
+    if (chosen == NULL)
+        chosen = waiting[next_random() % count];
+    has_privileged = True;
+    sync->chosen = chosen->index;
+    chosen->bypass = True;
+    chosen->waiting = False;
+}
+
+static void wait_at(UInt number, const struct pc_place *place) {
+    const struct pc_board_plan *plan = &pc_board->plan;
+    struct pc_member *self = pc_self();
+    UInt start = VG_(read_millisecond_timer)();
+    self->point = number;
+    self->place = *place;
+    self->waiting = True;
+    pc_board->syncs[number].waits++;
+    for (UInt rounds = 0; self->waiting;) {
+        if (rounds >= plan->wait_rounds || VG_(read_millisecond_timer)() - start >= plan->wait_ms) {
+            give_up(number);
+            break;
+        }
+        enum pc_round round = pc_crew_let_run();
+        rounds += round == PC_ROUND_RUN;
+        if (round == PC_ROUND_DEAD && self->waiting)
+            (has_privileged ? give_up : choose)(number);
+    }
+    pc_crew_turn(pc_running);
+}
+
+static Bool answers(const struct point *point, const struct pc_place *place) {
+    return point->signalled && overlap(&point->stored, place);
+}
+
+static void reach(UInt number, const struct pc_place *place) {
+    struct pc_board_sync *sync = &pc_board->syncs[number];
+    struct point *point = &points[number];
+    if (pc_crew_living() < 2)
+        return; /* setting up, or cleaning up */
+    sync->reached++;
+    if (!answers(point, place)) {
+        if (pc_self()->bypass)
+            return;
+        if (sync->reached <= sync->skip) {
+            sync->skipped++;
+            return;
+        }
+        wait_at(number, place);
+    }
+    if (answers(point, place)) {
+        sync->hits++;
+        point->hits++;
+    }
+}
+
+/* Generated code has things under way that another thread's code would overwrite. */
+static void with_parts_kept(void (*act)(UInt number, const struct pc_place *place), UInt number,
+                            const struct pc_place *place) {
+    UInt parts = pc_parts;
+    act(number, place);
+    pc_parts = parts;
+}
+
+void pc_schedule_before_load(pc_site site, Addr address, ULong meant) {
+    const struct pc_place place = place_of(site, address);
+    if (place.file == 0)
+        return;
+    for (UInt i = 0; i < pc_board->plan.sync_count; i++) {
+        const struct pc_board_sync *sync = &pc_board->syncs[i];
+        UInt thread = pc_self()->index;
+        UInt occurrence = *pc_site_occurrences(pc_site_at(PC_SITE_PC(site)), thread) + 1;
+        if ((meant >> i & 1) != 0 && points[i].on && is_meant(sync, &place) &&
+            is_turn(thread, sync->reader, occurrence, sync->load_occurrence))
+            with_parts_kept(reach, i, &place);
+    }
+}
+
+static void signal_at(UInt number, const struct pc_place *place) {
+    const struct pc_board_plan *plan = &pc_board->plan;
+    struct pc_board_sync *sync = &pc_board->syncs[number];
+    struct point *point = &points[number];
+    UInt start = VG_(read_millisecond_timer)(), after_hit = 0;
+    if (pc_crew_living() < 2 || point->signalled)
+        return;
+    sync->signals++;
+    *point = (struct point){.on = True, .signalled = True, .stored = *place, .missed = point->missed};
+    release(number, place);
+    for (UInt rounds = 0; rounds < plan->writer_rounds && after_hit < ROUNDS_AFTER_HIT;) {
+        enum pc_round round = pc_crew_let_run();
+        if (round == PC_ROUND_DEAD || VG_(read_millisecond_timer)() - start >= plan->writer_ms)
+            break;
+        rounds += round == PC_ROUND_RUN;
+        after_hit += round == PC_ROUND_RUN && point->hits > 0;
+    }
+    point->signalled = False;
+    pc_crew_turn(pc_running);
+    UInt tries = sync->tries > 0 ? sync->tries : 1;
+    if (point->hits > 0 || ++point->missed >= tries)
+        turn_off(number);
+}
+
+void pc_schedule_after_store(pc_site site, Addr address, ULong meant) {
+    const struct pc_place place = place_of(site, address);
+    if (place.file == 0)
+        return;
+    for (UInt i = 0; i < pc_board->plan.sync_count; i++) {
+        const struct pc_board_sync *sync = &pc_board->syncs[i];
+        UInt thread = pc_self()->index;
+        UInt occurrence = *pc_site_occurrences(pc_site_at(PC_SITE_PC(site)), thread);
+        if ((meant >> i & 1) != 0 && points[i].on && is_meant(sync, &place) &&
+            is_turn(thread, sync->writer, occurrence, sync->store_occurrence))
+            with_parts_kept(signal_at, i, &place);
+    }
+}
+
+void pc_schedule_delay(pc_site site, Addr address) {
+    const struct pc_board_plan *plan = &pc_board->plan;
+    if (plan->delay_us == 0 || place_of(site, address).file == 0 || pc_crew_living() < 2)
+        return;
+    if (plan->delay_one_in > 1 && next_random() % plan->delay_one_in != 0)
+        return;
+    UInt parts = pc_parts;
+    pc_board->delays++;
+    pc_crew_nap((UInt)(next_random() % plan->delay_us) + 1);
+    pc_parts = parts;
+}
