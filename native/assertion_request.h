@@ -7,5 +7,7 @@
 #define POWERCUT_ASSERTION_REQUEST_H
 
 #define PC_ASSERTION_REQUEST 0x50550001 /* of the tool "PU" */
+/* pc_sync_var. Arguments: address; size; what is there when the lock is free. Answer: 1 */
+#define PC_SYNC_VAR_REQUEST 0x50550002
 
 #endif

@@ -209,9 +209,12 @@ enum pc_order {
     PC_ORDER_LOCK = 1, /* got it */
     PC_ORDER_UNLOCK = 2,
     PC_ORDER_LOCK_SHARED = 3,
-    PC_ORDER_JOIN = 4,    /* the thread has ended, and this one knows */
-    PC_ORDER_SEND = 5,    /* a signal, a post, an arrival at a barrier: what was before it ... */
-    PC_ORDER_RECEIVE = 6, /* ... is before what follows this one, at the same address */
+    PC_ORDER_JOIN = 4,      /* the thread has ended, and this one knows */
+    PC_ORDER_SEND = 5,      /* a signal, a post, an arrival at a barrier: what was before it ... */
+    PC_ORDER_RECEIVE = 6,   /* ... is before what follows this one, at the same address */
+    PC_ORDER_STUCK = 7,     /* the thread was here, at that futex, when the program was ended */
+    PC_ORDER_SYNC_VAR = 16, /* and its bytes, 1 to 8, added: the program says that this is a lock word;
+                               instead of the address: what it holds when it is free */
 };
 enum pc_fence { PC_FENCE_SFENCE = 1, PC_FENCE_MFENCE = 2, PC_FENCE_LOCKED = 3 };
 

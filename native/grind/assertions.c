@@ -4,10 +4,15 @@
 
 #include "assertion_request.h"
 #include "emit.h"
+#include "race/race.h"
 #include "records.h"
 
 static void on_request(VexGuestAMD64State *state, ULong pc) {
     const ULong *words = (const ULong *)(Addr)state->guest_RAX;
+    if (words[0] == PC_SYNC_VAR_REQUEST) {
+        pc_race_sync_var((Addr)pc, (Addr)words[1], (SizeT)words[2], words[3]);
+        state->guest_RDX = 1;
+    }
     if (words[0] != PC_ASSERTION_REQUEST)
         return;
     if (words[1] != 0)

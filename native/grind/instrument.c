@@ -12,7 +12,6 @@
 #include "decode.h"
 #include "emit.h"
 #include "race/race.h"
-#include "race/sites.h"
 #include "ranges.h"
 #include "records.h"
 #include "taint/taint.h"
@@ -263,8 +262,7 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
     p.taint = pc_taint_begin(in, p.out, layout);
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
         addStmtToIRSB(p.out, in->stmts[i]); /* Valgrind's own */
-    if (pc_race)
-        pc_block_seen(extents->base[0]);
+    pc_race_emit_start(p.out, extents->base[0]);
     if (!pc_thread_known)
         call_with_state(p.out, "pc_thread_found", pc_thread_found, 0, Ifx_Read);
     for (; i < in->stmts_used; i++)
@@ -276,5 +274,7 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
         pc_instrument_unknown(p.out, p.pc);
     else if (in->jumpkind == Ijk_ClientReq)
         pc_instrument_request(p.out, p.pc);
+    else if (in->jumpkind == Ijk_Ret)
+        pc_race_emit_return(p.out, p.pc);
     return p.out;
 }

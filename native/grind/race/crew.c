@@ -42,13 +42,12 @@ void pc_crew_created(ThreadId tid) {
     pc_crew[tid] = (struct pc_member){.index = ++pc_board->threads, .call = -1};
 }
 
-void pc_crew_started(ThreadId tid, Int id, Addr handle) {
+void pc_crew_started(ThreadId tid, Int id) {
     if (tid >= PC_CHANNEL_SLOTS)
         return;
     if (pc_crew[tid].index == 0)
         pc_crew_created(tid); /* the first one */
     pc_crew[tid].id = id;
-    pc_crew[tid].handle = handle;
     if (pc_crew[tid].index <= PC_BOARD_THREADS)
         pc_board->thread_ids[pc_crew[tid].index - 1] = (UInt)id;
 }
@@ -67,13 +66,23 @@ void pc_crew_forked(ThreadId tid) {
 #define FUTEX_WAIT_COMMAND        0
 #define FUTEX_WAIT_BITSET_COMMAND 9
 #define FUTEX_COMMANDS            0x7f
+#define FUTEX_PRIVATE             128
+
+/* Whether a thread with the kernel's id lives: joining one is a wait for its id to be gone. */
+static Bool is_alive(Int id) {
+    for (ThreadId tid = 1; tid <= highest; tid++)
+        if (pc_crew[tid].index != 0 && pc_crew[tid].id == id)
+            return True;
+    return False;
+}
 
 void pc_crew_in_call(ThreadId tid, UInt number, const UWord *args) {
     if (tid >= PC_CHANNEL_SLOTS)
         return;
     UInt command = (UInt)args[1] & FUTEX_COMMANDS;
     Bool waits = number == __NR_futex && args[3] == 0 &&
-                 (command == FUTEX_WAIT_COMMAND || command == FUTEX_WAIT_BITSET_COMMAND);
+                 (command == FUTEX_WAIT_COMMAND || command == FUTEX_WAIT_BITSET_COMMAND) &&
+                 ((args[1] & FUTEX_PRIVATE) != 0 || is_alive((Int)args[2]));
     pc_crew[tid].call = (Int)number;
     pc_crew[tid].calls++;
     pc_crew[tid].futex = waits ? args[0] : 0;

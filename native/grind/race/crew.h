@@ -17,13 +17,12 @@ struct pc_member {
     Int id;                /* the kernel's; 0: it has not run yet */
     Int call;              /* number of the system call it is in, -1: none */
     ULong calls;           /* how many it has made */
-    Addr futex;            /* what it waits at, if the call is a futex wait without a limit */
+    Addr futex;            /* what it waits at, if only this process can end that; else 0 */
     Bool waiting;          /* race mode lets it wait; who clears this lets it go on */
     UInt point;            /* the sync point it waits at, */
     struct pc_place place; /* and what it wants to load */
     Bool bypass;           /* it waits no more: the privileged one */
     UInt epoch;            /* grows at each ORDER record */
-    Addr handle;           /* its pthread_t */
 };
 
 extern struct pc_member pc_crew[PC_CHANNEL_SLOTS]; /* by Valgrind's thread number */
@@ -33,7 +32,7 @@ struct pc_member *pc_self(void);
 UInt pc_crew_living(void);
 
 void pc_crew_created(ThreadId tid);
-void pc_crew_started(ThreadId tid, Int id, Addr handle);
+void pc_crew_started(ThreadId tid, Int id);
 void pc_crew_ended(ThreadId tid);
 void pc_crew_forked(ThreadId tid);
 void pc_crew_in_call(ThreadId tid, UInt number, const UWord *args);

@@ -5,6 +5,7 @@
  * Loads relative to the stack pointer are passed by: no stack lies in a mapped file, and they are the most.
  */
 #include "emit.h"
+#include "order.h"
 #include "race.h"
 #include "schedule.h"
 #include "sites.h"
@@ -93,10 +94,10 @@ static struct access store_of(const IRSB *in, Int index) {
     return statement->tag == Ist_CAS ? early_load(in, index) : (struct access){0};
 }
 
-static void emit_loaded(IRSB *out, Addr pc, const struct access *access) {
+static void emit_loaded(IRSB *out, Addr pc, const struct access *access, UInt kind) {
     IRExpr *guard = both(out, may_be_mapped(out, access->address), access->guard);
-    IRExpr **arguments = mkIRExprVec_3(word(PC_SITE(pc, access->size, PC_MEMORY_LOAD, 0)), access->address,
-                                       word(access->size));
+    IRExpr **arguments =
+        mkIRExprVec_3(word(PC_SITE(pc, access->size, kind, 0)), access->address, word(access->size));
     call(out, "pc_race_loaded", pc_race_loaded, arguments, guard);
 }
 
@@ -126,6 +127,19 @@ static Bool is_trusted(Addr pc) {
     return trusted;
 }
 
+void pc_race_emit_start(IRSB *out, Addr pc) {
+    if (!pc_race)
+        return;
+    pc_block_seen(pc);
+    if (pc_order_is_entry(pc))
+        pc_order_emit_entry(out, pc);
+}
+
+void pc_race_emit_return(IRSB *out, Addr pc) {
+    if (pc_race)
+        pc_order_emit_return(out, pc);
+}
+
 void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked) {
     if (!pc_race)
         return;
@@ -137,7 +151,8 @@ void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc, Bool loc
     else if (store.address != NULL)
         emit_schedule(out, pc, &store, True, True);
     if (early.address != NULL && !is_trusted(pc))
-        emit_loaded(out, pc, &early);
+        emit_loaded(out, pc, &early,
+                    in->stmts[index]->tag == Ist_CAS ? PC_MEMORY_STORE_LOCKED : PC_MEMORY_LOAD);
 }
 
 void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked) {
@@ -145,7 +160,7 @@ void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool loc
         return;
     struct access load = plain_load(in, index);
     if (load.address != NULL && !is_trusted(pc))
-        emit_loaded(out, pc, &load);
+        emit_loaded(out, pc, &load, PC_MEMORY_LOAD);
 }
 
 void pc_race_emit_after(const IRSB *in, Int index, IRSB *out, Addr pc) {

@@ -9,9 +9,12 @@
 #include "candidates.h"
 #include "crew.h"
 #include "effects.h"
+#include "lock_words.h"
+#include "order.h"
 #include "room.h"
 #include "schedule.h"
 #include "stacks.h"
+#include "stuck.h"
 #include "threads.h"
 
 #define WORD 8u
@@ -21,6 +24,7 @@ void pc_race_start(void) {
     if (!pc_race)
         return;
     pc_schedule_start();
+    pc_stuck_start();
     if (pc_board_wants(PC_BOARD_TAINT))
         pc_effects_start();
 }
@@ -43,7 +47,7 @@ static void store_in_line(const struct pc_range *range, ULong offset, UInt size,
     pc_shadow_store(line, pc_line_mask(offset, size), access->site, occurrence, nontemporal);
 }
 
-void pc_race_stored(UInt kind, Addr pc, const struct pc_range *range, Addr from, Addr to) {
+static void store(UInt kind, Addr pc, const struct pc_range *range, Addr from, Addr to) {
     struct pc_access access = {.site = pc_site_at(pc), .thread = pc_self()->index, .stores = True};
     UInt *occurrences = pc_site_occurrences(access.site, access.thread);
     Bool nontemporal = (kind & ~(UInt)PC_MEMORY_REST) == PC_MEMORY_STORE_NONTEMPORAL;
@@ -58,6 +62,12 @@ void pc_race_stored(UInt kind, Addr pc, const struct pc_range *range, Addr from,
         store_in_line(range, offset, size, &access, *occurrences, nontemporal);
         from += size;
     }
+}
+
+void pc_race_stored(UInt kind, Addr pc, const struct pc_range *range, Addr from, Addr to) {
+    store(kind, pc, range, from, to);
+    if (pc_board_wants(PC_BOARD_ORDER))
+        pc_lock_word_stored(kind, pc, range, from, to);
 }
 
 void pc_race_flushed(const struct pc_range *range, Addr line, UInt how) {
@@ -130,6 +140,8 @@ void pc_race_loaded(pc_site site, Addr address, UInt size) {
     pc_board->loads++;
     pc_effects_begin(load.site, address);
     load_all(&load, address, address + size);
+    if (PC_SITE_KIND(site) == PC_MEMORY_STORE_LOCKED && pc_board_wants(PC_BOARD_ORDER))
+        pc_lock_word_swaps(address, size);
 }
 
 void pc_race_kernel_reads(ThreadId tid, Addr address, SizeT size) {
@@ -149,9 +161,17 @@ static void on_synced(const struct pc_range *part) {
     pc_shadow_sync(part->file, part->offset, part->end - part->start);
 }
 
+void pc_race_sync_var(Addr pc, Addr address, SizeT size, ULong initial) {
+    if (pc_board_wants(PC_BOARD_ORDER))
+        pc_lock_word_told(pc, address, size, initial);
+}
+
 void pc_race_before_call(ThreadId tid, UInt number, const UWord *args) {
-    if (pc_race)
-        pc_crew_in_call(tid, number, args);
+    if (!pc_race)
+        return;
+    pc_crew_in_call(tid, number, args);
+    if (number == __NR_futex)
+        pc_stuck_before_call(args);
 }
 
 #define MS_SYNC_BIT 4u
@@ -178,8 +198,10 @@ void pc_race_mapped(ULong inode) {
 }
 
 void pc_race_turn(ThreadId tid) {
-    if (pc_race)
-        pc_crew_turn(tid);
+    if (!pc_race)
+        return;
+    pc_crew_turn(tid);
+    pc_stuck_look_at_clock();
 }
 
 void pc_race_thread_created(ThreadId tid) {
@@ -188,8 +210,11 @@ void pc_race_thread_created(ThreadId tid) {
 }
 
 void pc_race_thread_started(ThreadId tid, Int id) {
-    if (pc_race)
-        pc_crew_started(tid, id, pc_guest != NULL ? (Addr)pc_guest->guest_FS_CONST : 0);
+    if (!pc_race)
+        return;
+    pc_crew_started(tid, id);
+    if (pc_guest != NULL)
+        pc_order_thread((Addr)pc_guest->guest_FS_CONST, id); /* as the C library has it */
 }
 
 void pc_race_thread_ended(ThreadId tid) {

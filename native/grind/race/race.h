@@ -18,6 +18,9 @@ void pc_race_fenced(void);
 /* Bytes are about to be loaded, or have just been; also by the kernel. */
 void pc_race_loaded(pc_site site, Addr address, UInt size);
 
+/* The program says that these bytes are a lock, and what they hold when it is free. */
+void pc_race_sync_var(Addr pc, Addr address, SizeT size, ULong initial);
+
 /* Threads, calls and mappings. */
 void pc_race_before_call(ThreadId tid, UInt number, const UWord *args);
 void pc_race_after_call(ThreadId tid, UInt number, const UWord *args, SysRes result);
@@ -30,6 +33,9 @@ void pc_race_thread_started(ThreadId tid, Int id);
 void pc_race_thread_ended(ThreadId tid);
 void pc_race_forked(ThreadId tid);
 
+/* What is emitted at the start of a block, and at the end of one that returns. */
+void pc_race_emit_start(IRSB *out, Addr pc);
+void pc_race_emit_return(IRSB *out, Addr pc);
 /* What is emitted for a statement: before it and all that records it, right after it, after all. */
 void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked);
 void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked);

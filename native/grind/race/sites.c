@@ -14,6 +14,7 @@
 struct module {
     Addr start, end; /* of the mapping that was asked for */
     Addr bias;
+    const HChar *path; /* Valgrind keeps it */
     ULong hash;
     Bool trusted, system;
 };
@@ -84,10 +85,17 @@ static const struct module *module_of(Addr pc) {
     last = (struct module){.start = segment->start,
                            .end = segment->end,
                            .bias = bias_of(segment),
+                           .path = path,
                            .hash = hash_of(path),
                            .trusted = is_trusted(slash != NULL ? slash + 1 : path),
                            .system = is_system(path)};
     return &last;
+}
+
+const HChar *pc_site_module(Addr pc, Addr *bias) {
+    const struct module *module = module_of(pc);
+    *bias = module != NULL ? module->bias : 0;
+    return module != NULL ? module->path : NULL;
 }
 
 struct pc_board_site pc_site_name(Addr pc, Bool *trusted, Bool *system) {

@@ -20,6 +20,10 @@ struct pc_access_site {
 /* What an instruction is in every run; whether it is code of a library that is trusted, or of the system. */
 struct pc_board_site pc_site_name(Addr pc, Bool *trusted, Bool *system);
 
+/* The path of the module that an address of code lies in, NULL: none; and how far it was moved from where its
+ * file says. */
+const HChar *pc_site_module(Addr pc, Addr *bias);
+
 /* The site of an instruction; the same one each time. */
 struct pc_access_site *pc_site_at(Addr pc);
 struct pc_access_site *pc_site_by_number(UInt number);

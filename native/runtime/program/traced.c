@@ -24,6 +24,10 @@ bool is_traced(void) {
     return answer == 2;
 }
 
+void pc_sync_var_(const volatile void *address, size_t size, uint64_t initial) {
+    (void)VALGRIND_DO_CLIENT_REQUEST_EXPR(0, PC_SYNC_VAR_REQUEST, (uintptr_t)address, size, initial, 0, 0);
+}
+
 bool tell_tracer(enum pc_operation operation, const volatile void *address, size_t size) {
     if (!is_traced())
         return false;

@@ -163,6 +163,8 @@ class Order(IntEnum):
     JOIN = 4
     SEND = 5
     RECEIVE = 6
+    STUCK = 7
+    SYNC_VAR = 16
 
 
 class TableKind(IntEnum):

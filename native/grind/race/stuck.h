@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Ends programs that would never end. */
+#ifndef POWERCUT_GRIND_RACE_STUCK_H
+#define POWERCUT_GRIND_RACE_STUCK_H
+
+#include "core.h"
+
+/* The clock of the plan's limit starts. */
+void pc_stuck_start(void);
+/* The running thread is about to make a call, which crew.h has been told of: is it the last one to sleep? */
+void pc_stuck_before_call(const UWord *args);
+/* The running thread begins a turn: is the time over? */
+void pc_stuck_look_at_clock(void);
+
+#endif
