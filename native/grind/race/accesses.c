@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Before: every access to a mapped word is told. After: the board holds each pair of accesses by two threads,
- * one right after the other, and the words where that happened, with the sites that used them since.
- *
- * The last access to a word is one number, so that the common case, the same thread again, is one comparison:
- *
- *    0       24      34 35 36                 64
- *   +-------+-------+--+--+------------------+
- *   | site  |thread |st|sh| epoch of thread  |      st: it stored, sh: threads share the word
- *   +-------+-------+--+--+------------------+
- *
- * Whether what it found was guaranteed is part of a pair; it stands in the highest bit.
+ * one right after the other and at least one a store, and the words where that happened, with the sites that
+ * used them since.
  */
 #include "accesses.h"
 
-#include "crew.h"
-#include "pub_tool_hashtable.h"
-
-#define SITE_MASK    0xffffffull
-#define THREAD_SHIFT 24
-#define THREAD_MASK  1023ull
-#define STORES       (1ull << 34)
-#define SHARED       (1ull << 35)
-#define EPOCH_SHIFT  36
-#define EPOCH_MASK   0x7ffffffull
-#define GUARANTEED   (1ull << 63)
-
-struct shared_word {
-    struct shared_word *next;
-    UWord key;
-    UInt place; /* on the board */
-};
+#define DROPPED 0xffffu /* there was no room for it */
 
 static UInt indexes[1 << 16]; /* of files, by number */
-static VgHashTable *shared_words;
 
 void pc_file_mapped(ULong inode) {
     Int file = pc_file_number(inode);
@@ -47,34 +22,27 @@ UInt pc_file_index(UInt file) {
     return indexes[file];
 }
 
-static ULong pack(const struct pc_access *access, UInt epoch) {
-    return (access->site->number & SITE_MASK) | (access->thread & THREAD_MASK) << THREAD_SHIFT |
-           (access->stores ? STORES : 0) | (epoch & EPOCH_MASK) << EPOCH_SHIFT |
-           (access->guaranteed ? GUARANTEED : 0);
+static UInt thread_in(ULong access) {
+    return (UInt)((access & PC_ACCESS_THREAD) >> 24);
 }
 
-static UInt thread_in(ULong packed) {
-    return (UInt)(packed >> THREAD_SHIFT & THREAD_MASK);
+static struct pc_access_site *site_in(ULong access) {
+    return pc_site_by_number((UInt)(access & PC_ACCESS_SITE));
 }
 
-static struct pc_board_shared *shared_at(UInt file, ULong offset) {
-    UWord key = (ULong)file << 48 | offset;
-    if (shared_words == NULL)
-        shared_words = VG_(HT_construct)("powercut.shared");
-    struct shared_word *word = VG_(HT_lookup)(shared_words, key);
-    if (word == NULL && pc_board->shared_count == PC_BOARD_SHARED) {
+/* The board's entry for a word, made if it is new; NULL: there is no room. */
+static struct pc_board_shared *shared_at(struct pc_shadow_page *page, UInt file, ULong offset) {
+    UShort *place = &page->shared[offset % PC_SHADOW_PAGE / 8];
+    if (*place == 0 && pc_board->shared_count == PC_BOARD_SHARED) {
         pc_board->shared_dropped++;
-        return NULL;
+        *place = DROPPED;
+    } else if (*place == 0) {
+        struct pc_board_shared *word = &pc_board->shared[pc_board->shared_count];
+        word->offset = offset;
+        word->file = pc_file_index(file);
+        *place = (UShort)++pc_board->shared_count;
     }
-    if (word == NULL) {
-        word = VG_(malloc)("powercut.shared", sizeof(*word));
-        *word = (struct shared_word){.key = key, .place = pc_board->shared_count};
-        VG_(HT_add_node)(shared_words, word);
-        pc_board->shared[word->place].offset = offset;
-        pc_board->shared[word->place].file = pc_file_index(file);
-        pc_board->shared_count++;
-    }
-    return &pc_board->shared[word->place];
+    return *place == DROPPED ? NULL : &pc_board->shared[*place - 1];
 }
 
 static void add_site(UInt *sites, UInt *count, UInt site) {
@@ -85,10 +53,10 @@ static void add_site(UInt *sites, UInt *count, UInt site) {
         sites[(*count)++] = site;
 }
 
-static void add_access(struct pc_board_shared *word, ULong packed) {
-    UInt site = pc_site_told(pc_site_by_number((UInt)(packed & SITE_MASK)));
-    UInt thread = thread_in(packed) - 1;
-    Bool stores = (packed & STORES) != 0;
+static void add_access(struct pc_board_shared *word, ULong access) {
+    UInt site = pc_site_told(site_in(access));
+    UInt thread = thread_in(access) - 1;
+    Bool stores = (access & PC_ACCESS_STORES) != 0;
     word->threads |= 1u << (thread < 31 ? thread : 31);
     if (stores)
         add_site(word->store_sites, &word->store_count, site);
@@ -98,10 +66,10 @@ static void add_access(struct pc_board_shared *word, ULong packed) {
     word->loads += !stores;
 }
 
-static ULong hash_of(ULong packed) {
-    const struct pc_access_site *site = pc_site_by_number((UInt)(packed & SITE_MASK));
-    ULong facts = (ULong)thread_in(packed) << 1 | (packed & GUARANTEED) >> 63;
-    return pc_mix(pc_mix(site->name.module, site->name.offset), facts);
+static ULong hash_of(ULong access) {
+    const struct pc_board_site *name = &site_in(access)->name;
+    ULong guaranteed = (access & PC_ACCESS_GUARANTEED) != 0;
+    return pc_mix(pc_mix(name->module, name->offset), (ULong)thread_in(access) << 1 | guaranteed);
 }
 
 /* Two threads, one right after the other. */
@@ -109,28 +77,26 @@ static void on_pair(struct pc_board_shared *word, ULong before, ULong now) {
     pc_board->aliases += pc_board_set(pc_board->alias_bitmap, pc_mix(hash_of(before), hash_of(now)));
     if (word == NULL)
         return;
-    if ((before & SHARED) == 0)
+    if ((before & PC_ACCESS_SHARED) == 0)
         add_access(word, before);
     word->pairs++;
 }
 
-Bool pc_access_word(struct pc_shadow_page *page, UInt file, ULong offset, const struct pc_access *access) {
-    ULong *last = &page->words[offset % PC_SHADOW_PAGE / 8], before = *last;
-    ULong now = pack(access, pc_self()->epoch);
-    Bool other_thread = before != 0 && thread_in(before) != thread_in(now);
-    *last = now | (before & SHARED);
-    if (!other_thread && ((before ^ now) & ~(SHARED | GUARANTEED)) == 0)
-        return access->stores;
-    Bool other_site = ((before ^ now) & (SITE_MASK | STORES)) != 0;
-    if (!other_thread && ((before & SHARED) == 0 || !other_site))
+Bool pc_access_word(struct pc_shadow_page *page, UInt file, ULong offset, ULong access) {
+    ULong *last = &page->words[offset % PC_SHADOW_PAGE / 8], before = *last, changed = before ^ access;
+    *last = access | (before & PC_ACCESS_SHARED);
+    if ((changed & PC_ACCESS_IDENTITY) == 0)
+        return (access & PC_ACCESS_STORES) != 0;
+    Bool pair =
+        before != 0 && (changed & PC_ACCESS_THREAD) != 0 && ((before | access) & PC_ACCESS_STORES) != 0;
+    Bool news = (before & PC_ACCESS_SHARED) != 0 && (changed & (PC_ACCESS_SITE | PC_ACCESS_STORES)) != 0;
+    if ((!pair && !news) || !pc_board_wants(PC_BOARD_ALIASES))
         return True;
-    if (!pc_board_wants(PC_BOARD_ALIASES))
-        return True;
-    struct pc_board_shared *word = shared_at(file, offset & ~7ull);
-    if (other_thread)
-        on_pair(word, before, now);
+    struct pc_board_shared *word = shared_at(page, file, offset & ~7ull);
+    if (pair)
+        on_pair(word, before, access);
     if (word != NULL)
-        add_access(word, now);
-    *last |= SHARED;
+        add_access(word, access);
+    *last |= PC_ACCESS_SHARED;
     return True;
 }

@@ -8,7 +8,7 @@
  */
 #include "crew.h"
 
-#include "threads.h"
+#include "accesses.h"
 
 #define NAP 100u /* microseconds */
 
@@ -24,10 +24,6 @@ struct pc_member pc_crew[PC_CHANNEL_SLOTS];
 static ThreadId highest;
 static ULong turns; /* of all threads */
 
-struct pc_member *pc_self(void) {
-    return &pc_crew[pc_running < PC_CHANNEL_SLOTS ? pc_running : 0];
-}
-
 UInt pc_crew_living(void) {
     UInt living = 0;
     for (ThreadId tid = 1; tid <= highest; tid++)
@@ -39,7 +35,15 @@ void pc_crew_created(ThreadId tid) {
     if (tid >= PC_CHANNEL_SLOTS)
         return;
     highest = tid > highest ? tid : highest;
-    pc_crew[tid] = (struct pc_member){.index = ++pc_board->threads, .call = -1};
+    UInt index = ++pc_board->threads;
+    ULong bits = (ULong)index << 24 & PC_ACCESS_THREAD;
+    pc_crew[tid] = (struct pc_member){.index = index, .call = -1, .bits = bits};
+}
+
+void pc_crew_ordered(void) {
+    ULong bits = pc_self()->bits, one = PC_ACCESS_EPOCH & ~(PC_ACCESS_EPOCH << 1);
+    if (pc_board_wants(PC_BOARD_LOADS))
+        pc_self()->bits = (bits & ~PC_ACCESS_EPOCH) | (((bits & PC_ACCESS_EPOCH) + one) & PC_ACCESS_EPOCH);
 }
 
 void pc_crew_started(ThreadId tid, Int id) {

@@ -5,6 +5,7 @@
 
 #include "board_access.h"
 #include "channel.h"
+#include "threads.h"
 
 /* Bytes of a mapped file. */
 struct pc_place {
@@ -22,14 +23,19 @@ struct pc_member {
     UInt point;            /* the sync point it waits at, */
     struct pc_place place; /* and what it wants to load */
     Bool bypass;           /* it waits no more: the privileged one */
-    UInt epoch;            /* grows at each ORDER record */
+    ULong bits;            /* who it is, in an access (accesses.h); its epoch grows at each ORDER record */
 };
 
 extern struct pc_member pc_crew[PC_CHANNEL_SLOTS]; /* by Valgrind's thread number */
 
 /* The running thread's. */
-struct pc_member *pc_self(void);
+static inline struct pc_member *pc_self(void) {
+    return &pc_crew[pc_running < PC_CHANNEL_SLOTS ? pc_running : 0];
+}
 UInt pc_crew_living(void);
+
+/* The running thread is ordered with others. */
+void pc_crew_ordered(void);
 
 void pc_crew_created(ThreadId tid);
 void pc_crew_started(ThreadId tid, Int id);

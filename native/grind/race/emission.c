@@ -5,6 +5,7 @@
  * Loads relative to the stack pointer are passed by: no stack lies in a mapped file, and they are the most.
  */
 #include "emit.h"
+#include "loads.h"
 #include "order.h"
 #include "race.h"
 #include "schedule.h"
@@ -94,11 +95,13 @@ static struct access store_of(const IRSB *in, Int index) {
     return statement->tag == Ist_CAS ? early_load(in, index) : (struct access){0};
 }
 
-static void emit_loaded(IRSB *out, Addr pc, const struct access *access, UInt kind) {
+static void emit_loaded(IRSB *out, Addr pc, const struct access *access, Bool swaps) {
     IRExpr *guard = both(out, may_be_mapped(out, access->address), access->guard);
-    IRExpr **arguments =
-        mkIRExprVec_3(word(PC_SITE(pc, access->size, kind, 0)), access->address, word(access->size));
-    call(out, "pc_race_loaded", pc_race_loaded, arguments, guard);
+    IRExpr **arguments = mkIRExprVec_3(address_of(pc_site_at(pc)), access->address, word(access->size));
+    if (swaps)
+        call(out, "pc_swap_seen", pc_swap_seen, arguments, guard);
+    else
+        call(out, "pc_load_seen", pc_load_seen, arguments, guard);
 }
 
 /* Where a plan lets threads wait: at the points that the instruction belongs to, or anywhere. */
@@ -151,8 +154,7 @@ void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc, Bool loc
     else if (store.address != NULL)
         emit_schedule(out, pc, &store, True, True);
     if (early.address != NULL && !is_trusted(pc))
-        emit_loaded(out, pc, &early,
-                    in->stmts[index]->tag == Ist_CAS ? PC_MEMORY_STORE_LOCKED : PC_MEMORY_LOAD);
+        emit_loaded(out, pc, &early, in->stmts[index]->tag == Ist_CAS);
 }
 
 void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked) {
@@ -160,7 +162,7 @@ void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool loc
         return;
     struct access load = plain_load(in, index);
     if (load.address != NULL && !is_trusted(pc))
-        emit_loaded(out, pc, &load, PC_MEMORY_LOAD);
+        emit_loaded(out, pc, &load, False);
 }
 
 void pc_race_emit_after(const IRSB *in, Int index, IRSB *out, Addr pc) {

@@ -112,7 +112,7 @@ void pc_order(UInt what, Addr pc, ULong value) {
     Int file = mapped ? range->file : pc_file_number(0);
     if (file < 0)
         return;
-    pc_self()->epoch++;
+    pc_crew_ordered();
     pc_put_one(file, (struct pc_memory){.value = value,
                                         .offset = mapped ? range->offset + (value - range->start) : 0,
                                         .stack = pc_stack(pc),

@@ -9,6 +9,7 @@
 #include "candidates.h"
 #include "crew.h"
 #include "effects.h"
+#include "loads.h"
 #include "lock_words.h"
 #include "order.h"
 #include "room.h"
@@ -29,37 +30,32 @@ void pc_race_start(void) {
         pc_effects_start();
 }
 
-static void count_switch(UInt thread) {
-    static UInt last;
-    pc_board->switches += last != 0 && last != thread;
-    last = thread;
-}
-
 /* Bytes of one line were stored. */
-static void store_in_line(const struct pc_range *range, ULong offset, UInt size, struct pc_access *access,
+static void store_in_line(const struct pc_range *range, ULong offset, UInt size, struct pc_access_site *site,
                           UInt occurrence, Bool nontemporal) {
     struct pc_shadow_page *page = pc_shadow_page(range->file, offset);
     struct pc_shadow_line *line = pc_shadow_line(page, offset);
     for (ULong at = offset & ~(ULong)(WORD - 1); at < offset + size; at += WORD) {
-        access->guaranteed = !pc_is_pending(line, pc_line_mask(at, WORD));
-        pc_access_word(page, range->file, at, access);
+        Bool pending = pc_is_pending(line, pc_line_mask(at, WORD));
+        pc_access_word(page, range->file, at,
+                       pc_access_by(site) | PC_ACCESS_STORES | (pending ? 0 : PC_ACCESS_GUARANTEED));
     }
-    pc_shadow_store(line, pc_line_mask(offset, size), access->site, occurrence, nontemporal);
+    pc_shadow_store(line, pc_line_mask(offset, size), site, occurrence, nontemporal);
 }
 
 static void store(UInt kind, Addr pc, const struct pc_range *range, Addr from, Addr to) {
-    struct pc_access access = {.site = pc_site_at(pc), .thread = pc_self()->index, .stores = True};
-    UInt *occurrences = pc_site_occurrences(access.site, access.thread);
+    struct pc_access_site *site = pc_site_at(pc);
+    UInt *occurrences = pc_site_occurrences(site, pc_self()->index);
     Bool nontemporal = (kind & ~(UInt)PC_MEMORY_REST) == PC_MEMORY_STORE_NONTEMPORAL;
     if ((kind & PC_MEMORY_REST) == 0)
         ++*occurrences;
-    count_switch(access.thread);
+    pc_count_switch();
     pc_board->stores++;
     while (from < to) {
         ULong offset = range->offset + (from - range->start);
         ULong left = PC_LINE - offset % PC_LINE;
         UInt size = (UInt)(to - from < left ? to - from : left);
-        store_in_line(range, offset, size, &access, *occurrences, nontemporal);
+        store_in_line(range, offset, size, site, *occurrences, nontemporal);
         from += size;
     }
 }
@@ -78,83 +74,6 @@ void pc_race_flushed(const struct pc_range *range, Addr line, UInt how) {
 
 void pc_race_fenced(void) {
     pc_shadow_fence();
-}
-
-static void put_load(struct pc_load *load, ULong offset, Addr address, UInt size, Bool rest) {
-    ULong value = 0;
-    VG_(memcpy)(&value, (const void *)address, size);
-    if (load->stack == 0)
-        load->stack = pc_stack(load->site->pc);
-    pc_put_one(load->range->file, (struct pc_memory){.value = value,
-                                                     .offset = offset,
-                                                     .stack = load->stack,
-                                                     .file = load->range->file,
-                                                     .kind = PC_MEMORY_LOAD | (rest ? PC_MEMORY_REST : 0),
-                                                     .size = (UChar)size});
-}
-
-/* Bytes of one word were loaded; whether a LOAD record was written. */
-static Bool load_word(struct pc_load *load, Addr address, UInt size, Bool rest) {
-    ULong offset = load->range->offset + (address - load->range->start), mask = pc_line_mask(offset, size);
-    struct pc_shadow_page *page = pc_shadow_page(load->range->file, offset);
-    const struct pc_shadow_line *line = pc_shadow_line(page, offset);
-    Bool pending = line->count > 0 && pc_is_pending(line, mask);
-    struct pc_access access = {.site = load->site, .thread = pc_self()->index, .guaranteed = !pending};
-    Bool fresh = pc_access_word(page, load->range->file, offset, &access);
-    Bool recorded = fresh && pc_board_wants(PC_BOARD_LOADS);
-    if (recorded)
-        put_load(load, offset, address, size, rest);
-    for (UInt i = 0; pending && i < line->count && pc_board_wants(PC_BOARD_CANDIDATE); i++)
-        if ((line->pending[i].mask & mask) != 0)
-            pc_effects_label(
-                address, size,
-                pc_candidate(load, line, &line->pending[i], offset, line->pending[i].mask & mask));
-    return recorded;
-}
-
-/* All of it that lies in any range. */
-static void load_all(struct pc_load *load, Addr address, Addr stop) {
-    Bool rest = False;
-    for (; load->range != NULL && load->range->start < stop; load->range = pc_range_from(address)) {
-        address = address > load->range->start ? address : load->range->start;
-        Addr to = stop < load->range->end ? stop : load->range->end;
-        while (address < to) {
-            Addr word_end = (address | (WORD - 1)) + 1;
-            UInt size = (UInt)((word_end < to ? word_end : to) - address);
-            rest |= load_word(load, address, size, rest);
-            address += size;
-        }
-        if (address >= stop)
-            return;
-    }
-}
-
-void pc_race_loaded(pc_site site, Addr address, UInt size) {
-    const struct pc_range *range = pc_range_from(address);
-    if (range == NULL || range->start >= address + size)
-        return;
-    struct pc_load load = {.range = range, .site = pc_site_at(PC_SITE_PC(site))};
-    UInt thread = pc_self()->index;
-    load.occurrence = ++*pc_site_occurrences(load.site, thread);
-    count_switch(thread);
-    pc_board->loads++;
-    pc_effects_begin(load.site, address);
-    load_all(&load, address, address + size);
-    if (PC_SITE_KIND(site) == PC_MEMORY_STORE_LOCKED && pc_board_wants(PC_BOARD_ORDER))
-        pc_lock_word_swaps(address, size);
-}
-
-void pc_race_kernel_reads(ThreadId tid, Addr address, SizeT size) {
-    if (!pc_race || pc_range_count == 0 || tid == VG_INVALID_THREADID)
-        return;
-    pc_thread_runs(tid);
-    const struct pc_range *range = pc_range_from(address);
-    if (range == NULL || range->start >= address + size)
-        return;
-    struct pc_load load = {.range = range, .site = pc_site_at(VG_(get_IP)(tid) - 1)};
-    load.occurrence = ++*pc_site_occurrences(load.site, pc_self()->index);
-    pc_board->loads++;
-    load_all(&load, address, address + size);
 }
 
 static void on_synced(const struct pc_range *part) {
@@ -182,12 +101,20 @@ void pc_race_after_call(ThreadId tid, UInt number, const UWord *args, SysRes res
     pc_crew_out_of_call(tid);
     if (sr_isError(result))
         return;
-    if (number == __NR_mmap || number == __NR_munmap || number == __NR_mremap)
+    if (number == __NR_mmap || number == __NR_munmap || number == __NR_mremap) {
         pc_sites_mapped();
-    else if (number == __NR_msync && (args[2] & MS_SYNC_BIT) != 0)
+        pc_loads_mapped();
+    } else if (number == __NR_msync && (args[2] & MS_SYNC_BIT) != 0)
         pc_ranges_each(args[0], args[1], on_synced);
     else if ((number == __NR_fsync || number == __NR_fdatasync) && pc_range_count > 0)
         pc_shadow_sync((UInt)pc_file_number(pc_ask_file((Int)args[0])), 0, 0);
+}
+
+void pc_race_kernel_reads(ThreadId tid, Addr address, SizeT size) {
+    if (!pc_race || pc_range_count == 0 || tid == VG_INVALID_THREADID)
+        return;
+    pc_thread_runs(tid);
+    pc_kernel_load_seen(address, size);
 }
 
 void pc_race_mapped(ULong inode) {

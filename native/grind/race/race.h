@@ -15,8 +15,6 @@ void pc_race_start(void);
 void pc_race_stored(UInt kind, Addr pc, const struct pc_range *range, Addr from, Addr to);
 void pc_race_flushed(const struct pc_range *range, Addr line, UInt how);
 void pc_race_fenced(void);
-/* Bytes are about to be loaded, or have just been; also by the kernel. */
-void pc_race_loaded(pc_site site, Addr address, UInt size);
 
 /* The program says that these bytes are a lock, and what they hold when it is free. */
 void pc_race_sync_var(Addr pc, Addr address, SizeT size, ULong initial);

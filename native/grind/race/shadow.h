@@ -29,7 +29,8 @@ struct pc_shadow_page {
     struct pc_shadow_page *next;
     UWord key;
     struct pc_shadow_line lines[PC_SHADOW_PAGE / PC_LINE];
-    ULong words[PC_SHADOW_PAGE / 8]; /* the last access to each word: accesses.c */
+    ULong words[PC_SHADOW_PAGE / 8];   /* the last access to each word: accesses.h */
+    UShort shared[PC_SHADOW_PAGE / 8]; /* its place among the board's shared words, from 1; 0: it is none */
 };
 
 /* The page of a file that holds an offset. */
