@@ -219,7 +219,7 @@ static void on_statement(struct pass *p, Int index) {
     if (statement->tag == Ist_CAS)
         before_cas(p);
     if (!marks)
-        pc_race_emit_before(p->in, index, p->out, p->pc, p->instruction.locked);
+        pc_race_emit_before(p->in, index, p->out, p->pc);
     pc_taint_before(p->taint, statement, p->pc);
     switch (statement->tag) {
     case Ist_IMark:

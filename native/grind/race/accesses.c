@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Before: every access to a mapped word is told. After: the board holds each pair of accesses by two threads,
- * one right after the other and at least one a store, and the words where that happened, with the sites that
- * used them since.
+ * one right after the other and at least one a store, and the words that one thread stored to and another
+ * used, with the sites that used them since.
  */
 #include "accesses.h"
 
@@ -75,24 +75,35 @@ static ULong hash_of(ULong access) {
 /* Two threads, one right after the other. */
 static void on_pair(struct pc_board_shared *word, ULong before, ULong now) {
     pc_board->aliases += pc_board_set(pc_board->alias_bitmap, pc_mix(hash_of(before), hash_of(now)));
-    if (word == NULL)
-        return;
-    if ((before & PC_ACCESS_SHARED) == 0)
-        add_access(word, before);
-    word->pairs++;
+    if (word != NULL)
+        word->pairs++;
+}
+
+/* The word is one that threads share: what was there before is told, and the last store. */
+static void begin_sharing(struct pc_board_shared *word, ULong before, ULong stored) {
+    if (stored != 0 && stored != (before & (PC_ACCESS_SITE | PC_ACCESS_THREAD)))
+        add_access(word, stored | PC_ACCESS_STORES);
+    add_access(word, before);
 }
 
 Bool pc_access_word(struct pc_shadow_page *page, UInt file, ULong offset, ULong access) {
-    ULong *last = &page->words[offset % PC_SHADOW_PAGE / 8], before = *last, changed = before ^ access;
+    UInt number = (UInt)(offset % PC_SHADOW_PAGE / 8);
+    ULong *last = &page->words[number], before = *last, changed = before ^ access, stored = page->stored[number];
+    Bool stores = (access & PC_ACCESS_STORES) != 0, shared = (before & PC_ACCESS_SHARED) != 0;
     *last = access | (before & PC_ACCESS_SHARED);
+    if (stores)
+        page->stored[number] = (UInt)(access & (PC_ACCESS_SITE | PC_ACCESS_THREAD));
     if ((changed & PC_ACCESS_IDENTITY) == 0)
-        return (access & PC_ACCESS_STORES) != 0;
-    Bool pair =
-        before != 0 && (changed & PC_ACCESS_THREAD) != 0 && ((before | access) & PC_ACCESS_STORES) != 0;
-    Bool news = (before & PC_ACCESS_SHARED) != 0 && (changed & (PC_ACCESS_SITE | PC_ACCESS_STORES)) != 0;
-    if ((!pair && !news) || !pc_board_wants(PC_BOARD_ALIASES))
+        return stores;
+    Bool other = before != 0 && (changed & PC_ACCESS_THREAD) != 0;
+    Bool pair = other && (stores || (before & PC_ACCESS_STORES) != 0);
+    Bool begins = !shared && other && (pair || stored != 0);
+    Bool news = shared && (changed & (PC_ACCESS_SITE | PC_ACCESS_STORES)) != 0;
+    if (!(pair || begins || news) || !pc_board_wants(PC_BOARD_ALIASES))
         return True;
     struct pc_board_shared *word = shared_at(page, file, offset & ~7ull);
+    if (begins && word != NULL)
+        begin_sharing(word, before, stored);
     if (pair)
         on_pair(word, before, access);
     if (word != NULL)

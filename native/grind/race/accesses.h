@@ -10,17 +10,17 @@
 
 /* An access to a word in one number, so that the common case, the same again, is one comparison:
  *
- *    0       24      34 35 36                 63 64
+ *    0       24      32 33 34                 63 64
  *   +-------+-------+--+--+------------------+--+
  *   | site  |thread |st|sh| epoch of thread  |gu|      st: it stores, sh: threads share the word
  *   +-------+-------+--+--+------------------+--+      gu: what was there was guaranteed
  *
  * The epoch only counts where loads are recorded. */
 #define PC_ACCESS_SITE       0xffffffull
-#define PC_ACCESS_THREAD     (1023ull << 24)
-#define PC_ACCESS_STORES     (1ull << 34)
-#define PC_ACCESS_SHARED     (1ull << 35)
-#define PC_ACCESS_EPOCH      (0x7ffffffull << 36)
+#define PC_ACCESS_THREAD     (255ull << 24) /* later threads share these numbers */
+#define PC_ACCESS_STORES     (1ull << 32)
+#define PC_ACCESS_SHARED     (1ull << 33)
+#define PC_ACCESS_EPOCH      (0x1fffffffull << 34)
 #define PC_ACCESS_GUARANTEED (1ull << 63)
 #define PC_ACCESS_IDENTITY   (PC_ACCESS_SITE | PC_ACCESS_THREAD | PC_ACCESS_STORES | PC_ACCESS_EPOCH)
 

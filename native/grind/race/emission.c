@@ -143,15 +143,23 @@ void pc_race_emit_return(IRSB *out, Addr pc) {
         pc_order_emit_return(out, pc);
 }
 
-void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked) {
+/* Whether the instruction at hand has loaded already: xchg and its kin load and then swap. */
+static Bool has_loaded(const IRSB *in, Int index) {
+    for (Int i = index - 1; i >= 0 && in->stmts[i]->tag != Ist_IMark; i--)
+        if (plain_load(in, i).address != NULL)
+            return True;
+    return False;
+}
+
+void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc) {
     if (!pc_race)
         return;
-    /* A locked instruction loads and then swaps: the swap is the load that counts. */
-    struct access load = locked ? (struct access){0} : plain_load(in, index), early = early_load(in, index);
-    struct access store = store_of(in, index);
-    if (load.address != NULL || early.address != NULL)
+    struct access load = plain_load(in, index), early = early_load(in, index), store = store_of(in, index);
+    /* Between a load and its swap nobody may wait: the swap would fail, and all begin anew. */
+    Bool waited = early.address != NULL && has_loaded(in, index);
+    if (load.address != NULL || (early.address != NULL && !waited))
         emit_schedule(out, pc, load.address != NULL ? &load : &early, False, True);
-    else if (store.address != NULL)
+    else if (store.address != NULL && !waited)
         emit_schedule(out, pc, &store, True, True);
     if (early.address != NULL && !is_trusted(pc))
         emit_loaded(out, pc, &early, in->stmts[index]->tag == Ist_CAS);
@@ -159,7 +167,7 @@ void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc, Bool loc
 
 void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked) {
     if (!pc_race || locked)
-        return;
+        return; /* the swap is the load that counts */
     struct access load = plain_load(in, index);
     if (load.address != NULL && !is_trusted(pc))
         emit_loaded(out, pc, &load, False);

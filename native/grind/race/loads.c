@@ -77,6 +77,10 @@ static void load_all(struct pc_load *load, Addr address, Addr stop) {
     }
 }
 
+static UInt number_of(Addr address) {
+    return (UInt)(address % PC_SHADOW_PAGE / WORD);
+}
+
 /* Whether a load brings nothing new: all is guaranteed where it loads, and no store was there since another
  * load that counted. */
 static inline Bool is_dull(const struct pc_access_site *site, Addr address, ULong size) {
@@ -84,15 +88,17 @@ static inline Bool is_dull(const struct pc_access_site *site, Addr address, ULon
     struct pc_shadow_page *page = recent[number % RECENT].page;
     if (recent[number % RECENT].number != number || address % WORD + size > WORD)
         return False;
-    ULong *last = &page->words[address % PC_SHADOW_PAGE / WORD], access = pc_access_by(site);
+    ULong *last = &page->words[number_of(address)], access = pc_access_by(site);
     ULong changed = *last ^ access;
     const struct pc_shadow_line *line = pc_shadow_line(page, address);
     if (line->count != 0 && pc_is_pending(line, pc_line_mask(address, (UInt)size)))
         return False;
     if ((changed & PC_ACCESS_IDENTITY) == 0)
         return True;
-    Bool same_site = (changed & PC_ACCESS_SITE) == 0, shared = (*last & PC_ACCESS_SHARED) != 0;
-    if ((*last & PC_ACCESS_STORES) != 0 || (shared && !same_site) || pc_board_wants(PC_BOARD_LOADS))
+    Bool shared = (*last & PC_ACCESS_SHARED) != 0;
+    Bool matters = shared ? (changed & PC_ACCESS_SITE) != 0
+                          : (changed & PC_ACCESS_THREAD) != 0 && page->stored[number_of(address)] != 0;
+    if ((*last & PC_ACCESS_STORES) != 0 || matters || pc_board_wants(PC_BOARD_LOADS))
         return False;
     *last = access | PC_ACCESS_GUARANTEED | (*last & PC_ACCESS_SHARED);
     return True;

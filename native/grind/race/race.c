@@ -114,7 +114,8 @@ void pc_race_kernel_reads(ThreadId tid, Addr address, SizeT size) {
     if (!pc_race || pc_range_count == 0 || tid == VG_INVALID_THREADID)
         return;
     pc_thread_runs(tid);
-    pc_kernel_load_seen(address, size);
+    if (pc_self()->call != __NR_msync) /* which names memory, but tells nobody what is there */
+        pc_kernel_load_seen(address, size);
 }
 
 void pc_race_mapped(ULong inode) {

@@ -35,7 +35,7 @@ void pc_race_forked(ThreadId tid);
 void pc_race_emit_start(IRSB *out, Addr pc);
 void pc_race_emit_return(IRSB *out, Addr pc);
 /* What is emitted for a statement: before it and all that records it, right after it, after all. */
-void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked);
+void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc);
 void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked);
 void pc_race_emit_after(const IRSB *in, Int index, IRSB *out, Addr pc);
 

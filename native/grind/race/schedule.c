@@ -156,8 +156,8 @@ static void reach(UInt number, const struct pc_place *place) {
         return; /* setting up, or cleaning up */
     sync->reached++;
     if (!answers(point, place)) {
-        if (pc_self()->bypass)
-            return;
+        if (pc_self()->bypass || point->signalled)
+            return; /* while a writer waits, nobody begins to: what follows from its store would not come */
         if (sync->reached <= sync->skip) {
             sync->skipped++;
             return;

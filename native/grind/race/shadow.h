@@ -30,6 +30,7 @@ struct pc_shadow_page {
     UWord key;
     struct pc_shadow_line lines[PC_SHADOW_PAGE / PC_LINE];
     ULong words[PC_SHADOW_PAGE / 8];   /* the last access to each word: accesses.h */
+    UInt stored[PC_SHADOW_PAGE / 8];   /* the site and thread of the last store there, 0: none */
     UShort shared[PC_SHADOW_PAGE / 8]; /* its place among the board's shared words, from 1; 0: it is none */
 };
 
