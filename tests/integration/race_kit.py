@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.race.board import Board, BoardFlag, Plan, Results, Site
+from powercut.trace.reader import Trace
 
 from .test_memory_tracer import MAPPED, TOOL
-from .tracer_kit import Recording, compile_c, record
+from .tracer_kit import Recording, compile_c, tracer
 
 EVERYTHING = BoardFlag.LOADS | BoardFlag.CANDIDATE | BoardFlag.ORDER | BoardFlag.ALIASES
 COUNTED = BoardFlag.CANDIDATE | BoardFlag.ALIASES
@@ -64,12 +66,15 @@ def build(folder: Path, body: str, *flags: str, language: str = "c") -> str:
     return compile_c(folder, (THREADED if language == "c" else "") + body, *flags, language=language)
 
 
-def race(folder: Path, program: str, plan: Plan, *options: str, code: int | None = 0) -> RaceRun:
+def race(folder: Path, program: str, plan: Plan, *, stacks: bool = False) -> RaceRun:
     """Run a program on a new file of the data folder, in race mode."""
-    data = folder / "data"
+    data, output = folder / "data", folder / "run.trace"
     data.mkdir(exist_ok=True)
     (data / "pm").unlink(missing_ok=True)
     with Board(plan) as board:
-        given = ["--memory-tool", str(TOOL), "--board", f"race={board.descriptor}", *options]
-        recording = record(data, [program, "pm"], *given, code=code, pass_fds=[board.descriptor])
-        return RaceRun(recording, board.read())
+        options = ["--output", str(output), "--dir", str(data), "--memory-tool", str(TOOL)]
+        options += [] if stacks else ["--no-stacks"]
+        command = [tracer(), *options, "--board", f"race={board.descriptor}", "--", program, "pm"]
+        given = [board.descriptor]
+        run = subprocess.run(command, cwd=data, capture_output=True, text=True, timeout=60, check=True, pass_fds=given)
+        return RaceRun(Recording(run.returncode, Trace.open(output), data, run.stderr), board.read())

@@ -50,11 +50,8 @@ def _persists_by_itself(past: Sequence[Memory], number: int) -> bool:
     store, later = past[number], past[number + 1 :]
     if store.flags & Flag.NONTEMPORAL and _fenced(later, store.tid):
         return True
-    for i, event in enumerate(later):
-        if event.kind == Kind.FLUSH and _same_line(event, store):
-            if event.extra == Flush.CLFLUSH or _fenced(later[i + 1 :], event.tid):
-                return True
-    return False
+    flushes = [i for i, event in enumerate(later) if event.kind == Kind.FLUSH and _same_line(event, store)]
+    return any(later[i].extra == Flush.CLFLUSH or _fenced(later[i + 1 :], later[i].tid) for i in flushes)
 
 
 def _is_guaranteed(past: Sequence[Memory], number: int) -> bool:

@@ -88,7 +88,8 @@ static void begin_sharing(struct pc_board_shared *word, ULong before, ULong stor
 
 Bool pc_access_word(struct pc_shadow_page *page, UInt file, ULong offset, ULong access) {
     UInt number = (UInt)(offset % PC_SHADOW_PAGE / 8);
-    ULong *last = &page->words[number], before = *last, changed = before ^ access, stored = page->stored[number];
+    ULong *last = &page->words[number], before = *last, changed = before ^ access,
+          stored = page->stored[number];
     Bool stores = (access & PC_ACCESS_STORES) != 0, shared = (before & PC_ACCESS_SHARED) != 0;
     *last = access | (before & PC_ACCESS_SHARED);
     if (stores)

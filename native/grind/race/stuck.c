@@ -3,6 +3,9 @@
  * time is over. After: the board says so, a STUCK record of each thread tells where it is, and the process is
  * gone.
  *
+ * The call itself waits for the answer: it would only sleep. A wake-up in the meantime changes the word, or
+ * the program could miss it on any machine.
+ *
  * Only sleep counts that nobody outside of the process ends: at a private futex, or waiting for a thread to
  * end. crew.c says how threads that were woken but have not run yet are told from those that sleep.
  */
@@ -12,7 +15,8 @@
 #include "order.h"
 #include "threads.h"
 
-#define PATIENCE 200u /* rounds in which a thread that is neither asleep nor running may decide */
+#define QUICK_ROUNDS 50u   /* in which a thread that is neither asleep nor running most often decides */
+#define NAP          2000u /* microseconds, from then on */
 
 static UInt start;
 
@@ -43,12 +47,14 @@ void pc_stuck_before_call(const UWord *args) {
     const volatile UInt *word = (const volatile UInt *)pc_self()->futex;
     if (pc_self()->call != __NR_futex || word == NULL || !all_at_futexes())
         return;
-    for (UInt i = 0; i < PATIENCE && *word == (UInt)args[2]; i++) {
+    for (UInt rounds = 0; *word == (UInt)args[2]; rounds++) {
         enum pc_round round = pc_crew_let_run();
         if (round == PC_ROUND_RUN || !all_at_futexes())
             return;
         if (round == PC_ROUND_DEAD)
             end_all(PC_BOARD_DEADLOCK);
+        if (rounds > QUICK_ROUNDS)
+            pc_crew_nap(NAP);
     }
 }
 
