@@ -114,13 +114,6 @@ static void on_guarded_store(struct pass *p, IRStmt *statement) {
     after_store(p, plain_kind(p), store->addr, size, store->guard);
 }
 
-/* A locked operation is a fence in any case, before whatever it does. */
-static void before_cas(struct pass *p) {
-    pc_site site = PC_SITE(p->pc, PC_FENCE_LOCKED, PC_MEMORY_FENCE, 0);
-    if (p->instruction.locked)
-        call(p->out, "pc_on_fence", pc_on_fence, mkIRExprVec_1(word(site)), not_zero(p, &pc_pending));
-}
-
 /* Compare and swap: a store only if it took effect. */
 static void on_cas(struct pass *p, IRStmt *statement) {
     const IRCAS *cas = statement->Ist.CAS.details;
@@ -199,15 +192,25 @@ static Bool is_store(const IRStmt *statement) {
            (statement->tag == Ist_Dirty && writes_memory(statement->Ist.Dirty.details));
 }
 
+/* A locked operation is a fence in any case, before whatever it does. */
+static void on_locked(struct pass *p) {
+    pc_site site = PC_SITE(p->pc, PC_FENCE_LOCKED, PC_MEMORY_FENCE, 0);
+    call(p->out, "pc_on_fence", pc_on_fence, mkIRExprVec_1(word(site)), not_zero(p, &pc_pending));
+}
+
 /* At the mark of an instruction. */
 static void on_mark(struct pass *p, Int index) {
     const IRStmt *mark = p->in->stmts[index];
-    UInt stores = 0;
+    UInt stores = 0, swaps = 0;
     p->pc = mark->Ist.IMark.addr;
     p->length = mark->Ist.IMark.len;
     pc_decode((const UChar *)p->pc, &p->instruction);
-    for (Int i = index + 1; i < p->in->stmts_used && p->in->stmts[i]->tag != Ist_IMark; i++)
+    for (Int i = index + 1; i < p->in->stmts_used && p->in->stmts[i]->tag != Ist_IMark; i++) {
         stores += is_store(p->in->stmts[i]);
+        swaps += p->in->stmts[i]->tag == Ist_CAS;
+    }
+    if (swaps > 0 && p->instruction.locked)
+        on_locked(p);
     p->parted = stores > 1;
     if (p->parted)
         addStmtToIRSB(p->out, IRStmt_Store(Iend_LE, address_of(&pc_parts), IRExpr_Const(IRConst_U32(0))));
@@ -216,8 +219,6 @@ static void on_mark(struct pass *p, Int index) {
 static void on_statement(struct pass *p, Int index) {
     IRStmt *statement = p->in->stmts[index];
     Bool marks = statement->tag == Ist_IMark;
-    if (statement->tag == Ist_CAS)
-        before_cas(p);
     if (!marks)
         pc_race_emit_before(p->in, index, p->out, p->pc);
     pc_taint_before(p->taint, statement, p->pc);

@@ -142,7 +142,7 @@ void pc_on_fence(pc_site site) {
 }
 
 void pc_on_effect(ULong number, UInt effects) {
-    put_one(-1, (struct pc_memory){.value = number, .kind = PC_MEMORY_EFFECT, .size = (UChar)effects});
+    pc_put_one(-1, (struct pc_memory){.value = number, .kind = PC_MEMORY_EFFECT, .size = (UChar)effects});
 }
 
 void pc_on_unmap(const struct pc_range *part) {

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from powercut.race.board import BoardMode, BoardStop, Plan, PlannedSync, module_hash
-from powercut.trace.layout import FRAME, Flag, Kind, Order, TableKind
+from powercut.race.board import BoardFlag, BoardMode, BoardStop, Plan, PlannedSync, module_hash
+from powercut.trace.layout import FRAME, Effect, Flag, Kind, Order, TableKind
 from tests.models.candidate_twin import Expected, Memory, expected_candidates
 
 from .race_kit import COUNTED, EVERYTHING, FIGURE_1, RaceRun, build, race
@@ -55,17 +55,17 @@ def random_operation(rng: random.Random) -> str:
 
 
 def random_program(seed: int) -> str:
+    """Two threads that keep in step, so that they meet on any machine."""
     rng = random.Random(seed)
-    threads = ["\n".join(random_operation(rng) for _ in range(160)) for _ in range(2)]
+    steps = [["\n".join(random_operation(rng) for _ in range(8)) for _ in range(20)] for _ in range(2)]
+    threads = ["\npthread_barrier_wait(&step);\n".join(some) for some in steps]
     return (
-        "#include <sched.h>\nstatic volatile unsigned long sum;\n"
+        "#include <sched.h>\nstatic volatile unsigned long sum;\nstatic pthread_barrier_t step;\n"
         + "".join(
             f"static void *thread_{i}(void *unused) {{\n{text}\nreturn NULL;\n}}\n" for i, text in enumerate(threads)
         )
-        + (
-            "int main(int argc, char **argv) {\n"
-            "pm = map_file(argv[1], 4096, 0, NULL);\nrun_both(thread_0, thread_1);\nreturn 0;\n}\n"
-        )
+        + "int main(int argc, char **argv) {\npm = map_file(argv[1], 4096, 0, NULL);\n"
+        "pthread_barrier_init(&step, NULL, 2);\nrun_both(thread_0, thread_1);\nreturn 0;\n}\n"
     )
 
 
@@ -264,6 +264,46 @@ def test_an_interleaving_is_met_again_by_its_occurrences(tmp_path: Path) -> None
             for row in rows
         )
     assert met >= 9
+
+
+# Effects
+
+
+def effects(run: RaceRun) -> list[tuple[int, Effect, int]]:
+    """For each effect: its candidate, how it depends on that, and the offset of the store before it."""
+    found, stored = [], -1
+    for event in run.recording.events(Kind.STORE, Kind.EFFECT):
+        if event.kind == Kind.STORE:
+            stored = event.offset
+        else:
+            found.append((event.extra, Effect(event.length), stored))
+    return found
+
+
+def test_stores_and_calls_that_depend_on_candidates_are_effects(tmp_path: Path) -> None:
+    body = r"""
+int main(int argc, char **argv) {
+    pm = map_file(argv[1], 4096, 0, NULL);
+    WORDS[0] = 3;
+    unsigned long x = WORDS[0];             /* 1 */
+    WORDS[8] = x + 1;
+    WORDS[16 + 8 * (x & 1)] = 7;
+    WORDS[0] = x;                           /* its own bytes: nothing that was not there before */
+    persist(pm);
+    WORDS[32] = x;                          /* guaranteed by now */
+    WORDS[40] = 0x61;
+    unsigned long letter = __atomic_exchange_n(&WORDS[40], 0x62, __ATOMIC_SEQ_CST); /* 2 */
+    char text[2] = {(char)letter, '\n'};
+    OK(write(1, text, 2));
+    OK(write(1, pm + 320, 1));              /* 3: read by the kernel itself */
+    return 0;
+}
+"""
+    run = race(tmp_path, build(tmp_path, body), Plan(EVERYTHING | BoardFlag.TAINT, most_intra=1 << 30))
+    assert [event.offset for event in run.recording.events(Kind.CANDIDATE)] == [0, 320, 320]
+    told = effects(run)
+    assert told[:2] == [(1, Effect.VALUE, 64), (1, Effect.ADDRESS, 192)]
+    assert [(number, how) for number, how, _ in told[2:]] == [(2, Effect.OUTPUT), (3, Effect.OUTPUT)]
 
 
 # What orders threads

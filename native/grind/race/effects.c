@@ -6,6 +6,7 @@
 #include "effects.h"
 
 #include "candidates.h"
+#include "loads.h"
 #include "race.h"
 #include "stacks.h"
 #include "threads.h"
@@ -33,15 +34,23 @@ void pc_effects_begin(const struct pc_access_site *site, Addr address) {
 }
 
 void pc_effects_label(Addr address, UInt size, pc_labels labels) {
-    if (labels == 0 || last.count == WORDS)
+    if (labels == 0)
         return;
+    if (last.count == WORDS) { /* a system call reads any number: the last part stands for all that follow */
+        last.parts[WORDS - 1].end = address + size;
+        last.parts[WORDS - 1].labels = pc_labels_union(last.parts[WORDS - 1].labels, labels);
+        return;
+    }
     last.parts[last.count].start = address;
     last.parts[last.count].end = address + size;
     last.parts[last.count++].labels = labels;
 }
 
+/* A site without a size is a system call, which is asked for before it loads. */
 static pc_labels source(pc_site site, Addr address, UInt size) {
     pc_labels found = 0;
+    if (PC_SITE_SIZE(site) == 0)
+        pc_kernel_load_seen(address, size);
     if (PC_SITE_PC(site) != last.pc)
         return 0;
     for (UInt i = 0; i < last.count; i++)

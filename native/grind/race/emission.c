@@ -156,21 +156,21 @@ void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc) {
         return;
     struct access load = plain_load(in, index), early = early_load(in, index), store = store_of(in, index);
     /* Between a load and its swap nobody may wait: the swap would fail, and all begin anew. */
-    Bool waited = early.address != NULL && has_loaded(in, index);
-    if (load.address != NULL || (early.address != NULL && !waited))
+    Bool begun = early.address != NULL && has_loaded(in, index);
+    if (load.address != NULL || (early.address != NULL && !begun))
         emit_schedule(out, pc, load.address != NULL ? &load : &early, False, True);
-    else if (store.address != NULL && !waited)
+    else if (store.address != NULL && !begun)
         emit_schedule(out, pc, &store, True, True);
-    if (early.address != NULL && !is_trusted(pc))
+    if (early.address != NULL && !begun && !is_trusted(pc))
         emit_loaded(out, pc, &early, in->stmts[index]->tag == Ist_CAS);
 }
 
 void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked) {
-    if (!pc_race || locked)
-        return; /* the swap is the load that counts */
+    if (!pc_race)
+        return;
     struct access load = plain_load(in, index);
     if (load.address != NULL && !is_trusted(pc))
-        emit_loaded(out, pc, &load, False);
+        emit_loaded(out, pc, &load, locked);
 }
 
 void pc_race_emit_after(const IRSB *in, Int index, IRSB *out, Addr pc) {

@@ -139,5 +139,7 @@ void pc_swap_seen(struct pc_access_site *site, Addr address, ULong size) {
 }
 
 void pc_kernel_load_seen(Addr address, SizeT size) {
-    load_slowly(pc_site_at(VG_(get_IP)(pc_running) - 1), address, size);
+    struct pc_access_site *site = pc_site_at(VG_(get_IP)(pc_running) - 1);
+    pc_effects_begin(site, address);
+    load_slowly(site, address, size);
 }

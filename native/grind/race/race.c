@@ -16,6 +16,7 @@
 #include "schedule.h"
 #include "stacks.h"
 #include "stuck.h"
+#include "taint/taint.h"
 #include "threads.h"
 
 #define WORD 8u
@@ -111,8 +112,8 @@ void pc_race_after_call(ThreadId tid, UInt number, const UWord *args, SysRes res
 }
 
 void pc_race_kernel_reads(ThreadId tid, Addr address, SizeT size) {
-    if (!pc_race || pc_range_count == 0 || tid == VG_INVALID_THREADID)
-        return;
+    if (!pc_race || pc_range_count == 0 || tid == VG_INVALID_THREADID || pc_taint_wanted)
+        return; /* where the taint engine is at work, it asks for what calls give out: effects.c */
     pc_thread_runs(tid);
     if (pc_self()->call != __NR_msync) /* which names memory, but tells nobody what is there */
         pc_kernel_load_seen(address, size);
