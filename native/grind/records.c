@@ -117,6 +117,8 @@ void pc_put_one(Int file, struct pc_memory record) {
 
 void pc_on_flush(pc_site site, Addr address) {
     Addr line = address & ~(Addr)(LINE - 1);
+    if (pc_race)
+        pc_race_flushes(line); /* others may run, and map and unmap */
     const struct pc_range *range = pc_range_from(line);
     Bool mapped = range != NULL && range->start <= line;
     Int file = mapped ? range->file : pc_file_number(0); /* nothing of that persists: a mistake to be told */

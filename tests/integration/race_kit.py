@@ -9,7 +9,7 @@ from pathlib import Path
 from powercut.race.board import Board, BoardFlag, Plan, Results, Site
 from powercut.trace.reader import Trace
 
-from .test_memory_tracer import MAPPED, TOOL
+from .memory_kit import MAPPED, TOOL
 from .tracer_kit import Recording, compile_c, tracer
 
 EVERYTHING = BoardFlag.LOADS | BoardFlag.CANDIDATE | BoardFlag.ORDER | BoardFlag.ALIASES

@@ -18,8 +18,8 @@ from powercut.race.board import BoardFlag, BoardMode, BoardStop, Plan, PlannedSy
 from powercut.trace.layout import FRAME, Effect, Flag, Kind, Order, TableKind
 from tests.models.candidate_twin import Expected, Memory, expected_candidates
 
+from .memory_kit import TOOL
 from .race_kit import COUNTED, EVERYTHING, FIGURE_1, RaceRun, build, race
-from .test_memory_tracer import TOOL
 from .tracer_kit import Event, record
 
 pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="powercut was built without Valgrind")
@@ -233,6 +233,23 @@ int main(int argc, char **argv) { pm = map_file(argv[1], 4096, 0, NULL); run_bot
     run = race(tmp_path, program, plan)
     assert run.results.inter == 0
     assert run.results.stopped is BoardStop.RAN
+
+
+def test_a_store_under_a_lock_is_read_before_its_flush_behind_the_lock(tmp_path: Path) -> None:
+    body = r"""
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *writer(void *unused) {
+    pthread_mutex_lock(&lock); WORDS[0] = 1; pthread_mutex_unlock(&lock); persist(pm); return NULL;
+}
+static void *reader(void *unused) {
+    pthread_mutex_lock(&lock); unsigned long x = WORDS[0]; pthread_mutex_unlock(&lock); return (void *)x;
+}
+int main(int argc, char **argv) { pm = map_file(argv[1], 4096, 0, NULL); run_both(writer, reader); return 0; }
+"""
+    program = build(tmp_path, body)
+    plan = scheduled(race(tmp_path, program, Plan(COUNTED)))
+    runs = [race(tmp_path, program, plan) for _ in range(5)]
+    assert sum(run.results.inter > 0 for run in runs) >= 4  # not if the reader has the lock first
 
 
 LOOPS = r"""

@@ -2,7 +2,8 @@
 /* Before: a statement of a block. After: calls of what race mode wants to know of it: loads from mapped
  * memory, and where threads wait.
  *
- * Loads relative to the stack pointer are passed by: no stack lies in a mapped file, and they are the most.
+ * Loads of variables, which are on a stack, in a thread's own memory or at an address that the code names,
+ * are passed by: none of these lies in a mapped file, and they are the most.
  */
 #include "emit.h"
 #include "loads.h"
@@ -20,7 +21,7 @@ struct access {
     UInt size;
 };
 
-static Bool is_stack_pointer(const IRExpr *expression) {
+static Bool is_own_base(const IRExpr *expression) {
     return expression->tag == Iex_Get &&
            expression->Iex.Get.offset == offsetof(VexGuestAMD64State, guest_RSP);
 }
@@ -34,14 +35,17 @@ static const IRExpr *made(const IRSB *in, Int index, const IRExpr *expression) {
     return NULL;
 }
 
-static Bool is_on_stack(const IRSB *in, Int index, const IRExpr *address) {
+/* Whether an address is that of a variable. */
+static Bool is_elsewhere(const IRSB *in, Int index, const IRExpr *address) {
     const IRExpr *sum = made(in, index, address);
+    if (address->tag == Iex_Const)
+        return True;
     if (sum == NULL || sum->tag != Iex_Binop)
-        return sum != NULL && is_stack_pointer(sum);
+        return sum != NULL && is_own_base(sum);
     if (sum->Iex.Binop.op != Iop_Add64 && sum->Iex.Binop.op != Iop_Sub64)
         return False;
     const IRExpr *base = made(in, index, sum->Iex.Binop.arg1);
-    return base != NULL && is_stack_pointer(base) && sum->Iex.Binop.arg2->tag == Iex_Const;
+    return base != NULL && is_own_base(base) && sum->Iex.Binop.arg2->tag == Iex_Const;
 }
 
 static IRExpr *guard_of(IRExpr *guard) {
@@ -53,7 +57,7 @@ static struct access plain_load(const IRSB *in, Int index) {
     const IRStmt *statement = in->stmts[index];
     if (statement->tag == Ist_WrTmp && statement->Ist.WrTmp.data->tag == Iex_Load) {
         const IRExpr *data = statement->Ist.WrTmp.data;
-        if (!is_on_stack(in, index, data->Iex.Load.addr))
+        if (!is_elsewhere(in, index, data->Iex.Load.addr))
             return (struct access){data->Iex.Load.addr, NULL, (UInt)sizeofIRType(data->Iex.Load.ty)};
     }
     if (statement->tag == Ist_LoadG) {

@@ -67,6 +67,11 @@ void pc_race_stored(UInt kind, Addr pc, const struct pc_range *range, Addr from,
         pc_lock_word_stored(kind, pc, range, from, to);
 }
 
+void pc_race_flushes(Addr line) {
+    if (pc_board->plan.mode == PC_BOARD_SYNC)
+        pc_schedule_before_flush(line);
+}
+
 void pc_race_flushed(const struct pc_range *range, Addr line, UInt how) {
     ULong offset = range->offset + (line - range->start);
     struct pc_shadow_page *page = pc_shadow_page(range->file, offset);

@@ -13,6 +13,8 @@ void pc_race_start(void);
 /* The running thread has stored [from, to), which lies in the range; a kind with PC_MEMORY_REST goes on with
  * the store before. */
 void pc_race_stored(UInt kind, Addr pc, const struct pc_range *range, Addr from, Addr to);
+/* It is about to flush a line, and has flushed it. */
+void pc_race_flushes(Addr line);
 void pc_race_flushed(const struct pc_range *range, Addr line, UInt how);
 void pc_race_fenced(void);
 

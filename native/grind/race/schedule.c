@@ -7,6 +7,9 @@
  * one and waits no more at all; if that does not help either, or if waiting takes too long, the point is
  * given up for this run, and the board says after how many loads, so that the next run can skip those.
  *
+ * A store under a lock cannot be answered by who waits for the lock. So a signal without an answer is given
+ * once more just before the bytes are flushed, which is often behind the lock.
+ *
  * Unlike in the paper, a signal counts only as long as its writer waits, and for the bytes it stored: a store
  * that nobody wanted to read does not end the waiting of all readers for good.
  */
@@ -25,6 +28,7 @@ struct point {
     struct pc_place stored;
     UInt hits; /* loads since the signal */
     UInt missed;
+    UInt again; /* the thread whose signal nobody answered: it signals once more before it flushes */
 };
 
 static struct point points[PC_BOARD_SYNCS];
@@ -200,6 +204,7 @@ static void signal_at(UInt number, const struct pc_place *place) {
     if (pc_crew_living() < 2 || point->signalled)
         return;
     sync->signals++;
+    UInt again = point->again == 0 ? pc_self()->index : 0;
     *point = (struct point){.on = True, .signalled = True, .stored = *place, .missed = point->missed};
     release(number, place);
     for (UInt rounds = 0; rounds < plan->writer_rounds && after_hit < ROUNDS_AFTER_HIT;) {
@@ -211,9 +216,11 @@ static void signal_at(UInt number, const struct pc_place *place) {
     }
     point->signalled = False;
     pc_crew_turn(pc_running);
-    UInt tries = sync->tries > 0 ? sync->tries : 1;
-    if (point->hits > 0 || ++point->missed >= tries)
+    UInt most = 2 * (sync->tries > 0 ? sync->tries : 1); /* each store may signal twice */
+    if (point->hits > 0 || ++point->missed >= most)
         turn_off(number);
+    else
+        point->again = again;
 }
 
 void pc_schedule_after_store(pc_site site, Addr address, ULong meant) {
@@ -227,6 +234,19 @@ void pc_schedule_after_store(pc_site site, Addr address, ULong meant) {
         if ((meant >> i & 1) != 0 && points[i].on && is_meant(sync, &place) &&
             is_turn(thread, sync->writer, occurrence, sync->store_occurrence))
             with_parts_kept(signal_at, i, &place);
+    }
+}
+
+void pc_schedule_before_flush(Addr line) {
+    const struct pc_place flushed = place_of(PC_SITE(0, PC_LINE, PC_MEMORY_FLUSH, 0), line);
+    for (UInt i = 0; i < pc_board->plan.sync_count; i++) {
+        struct point *point = &points[i];
+        const struct pc_place stored = point->stored;
+        if (!point->on || point->again == 0 || point->again != pc_self()->index ||
+            !overlap(&stored, &flushed))
+            continue;
+        with_parts_kept(signal_at, i, &stored);
+        point->again = 0;
     }
 }
 

@@ -15,6 +15,8 @@ ULong pc_schedule_points(const struct pc_board_site *name, Bool stores);
 /* From generated code, with these points: before a load, after a store and all that records it. */
 void pc_schedule_before_load(pc_site site, Addr address, ULong points);
 void pc_schedule_after_store(pc_site site, Addr address, ULong points);
+/* The running thread is about to flush a line. */
+void pc_schedule_before_flush(Addr line);
 /* Before any access, in the mode of random delays. */
 void pc_schedule_delay(pc_site site, Addr address);
 
