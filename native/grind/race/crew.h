@@ -9,7 +9,8 @@
 
 /* Bytes of a mapped file. */
 struct pc_place {
-    UInt file; /* index of the board, 0: none */
+    UInt file;   /* index of the board, 0: none */
+    UInt number; /* of the file in records */
     ULong offset, end;
 };
 
