@@ -74,7 +74,8 @@ struct pc_board_sync {
     uint32_t waits;    /* of these, those that waited */
     uint32_t skipped;  /* those that were skipped */
     uint32_t signals;  /* stores that signalled */
-    uint32_t hits;     /* loads of the point between a signal and the end of its writer's wait */
+    uint32_t hits;     /* loads of the point of another thread's store, between a signal and the end of its
+                          writer's wait */
     uint32_t disabled; /* 1: threads waited for nothing, so the point was given up; `reached` says when */
     uint32_t chosen;   /* the privileged thread that was chosen; 0: none was needed */
     uint32_t reserved;

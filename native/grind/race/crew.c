@@ -72,24 +72,26 @@ void pc_crew_forked(ThreadId tid) {
 #define FUTEX_COMMANDS            0x7f
 #define FUTEX_PRIVATE             128
 
-/* Whether a thread with the kernel's id lives: joining one is a wait for its id to be gone. */
-static Bool is_alive(Int id) {
-    for (ThreadId tid = 1; tid <= highest; tid++)
-        if (pc_crew[tid].index != 0 && pc_crew[tid].id == id)
-            return True;
-    return False;
-}
-
 void pc_crew_in_call(ThreadId tid, UInt number, const UWord *args) {
     if (tid >= PC_CHANNEL_SLOTS)
         return;
     UInt command = (UInt)args[1] & FUTEX_COMMANDS;
     Bool waits = number == __NR_futex && args[3] == 0 &&
-                 (command == FUTEX_WAIT_COMMAND || command == FUTEX_WAIT_BITSET_COMMAND) &&
-                 ((args[1] & FUTEX_PRIVATE) != 0 || is_alive((Int)args[2]));
+                 (command == FUTEX_WAIT_COMMAND || command == FUTEX_WAIT_BITSET_COMMAND);
     pc_crew[tid].call = (Int)number;
     pc_crew[tid].calls++;
     pc_crew[tid].futex = waits ? args[0] : 0;
+    pc_crew[tid].expected = (UInt)args[2];
+    pc_crew[tid].joined = waits && (args[1] & FUTEX_PRIVATE) == 0 ? (Int)args[2] : 0;
+}
+
+Bool pc_crew_waits_for_crew(const struct pc_member *member) {
+    if (member->call != __NR_futex || member->futex == 0)
+        return False;
+    for (ThreadId tid = 1; member->joined != 0 && tid <= highest; tid++)
+        if (pc_crew[tid].index != 0 && pc_crew[tid].id == member->joined)
+            return True;
+    return member->joined == 0;
 }
 
 void pc_crew_out_of_call(ThreadId tid) {

@@ -9,7 +9,8 @@
 
 /* Bytes of a mapped file. */
 struct pc_place {
-    UInt file; /* index of the board, 0: none */
+    UInt file;   /* index of the board, 0: none */
+    UInt number; /* of the file in records */
     ULong offset, end;
 };
 
@@ -18,7 +19,10 @@ struct pc_member {
     Int id;                /* the kernel's; 0: it has not run yet */
     Int call;              /* number of the system call it is in, -1: none */
     ULong calls;           /* how many it has made */
-    Addr futex;            /* what it waits at, if only this process can end that; else 0 */
+    Addr futex;            /* what it waits at, if the call is a futex wait without a limit; else 0 */
+    UInt expected;         /* what must be there for it to sleep */
+    Bool looking;          /* it has not gone to sleep yet: stuck.c looks whether that would be for ever */
+    Int joined;            /* the thread whose end it waits for, if others may end that wait, too; else 0 */
     Bool waiting;          /* race mode lets it wait; who clears this lets it go on */
     UInt point;            /* the sync point it waits at, */
     struct pc_place place; /* and what it wants to load */
@@ -43,6 +47,10 @@ void pc_crew_ended(ThreadId tid);
 void pc_crew_forked(ThreadId tid);
 void pc_crew_in_call(ThreadId tid, UInt number, const UWord *args);
 void pc_crew_out_of_call(ThreadId tid);
+
+/* Whether a thread sleeps until another one of the process wakes it, or ends. Joining one is a wait for the
+ * kernel's id of a thread to be gone, which other processes could end as well, but do not. */
+Bool pc_crew_waits_for_crew(const struct pc_member *member);
 
 /* A thread begins a turn: Valgrind lets it run, or race mode does again. */
 void pc_crew_turn(ThreadId tid);

@@ -96,7 +96,7 @@ void pc_race_before_call(ThreadId tid, UInt number, const UWord *args) {
         return;
     pc_crew_in_call(tid, number, args);
     if (number == __NR_futex)
-        pc_stuck_before_call(args);
+        pc_stuck_before_call();
 }
 
 #define MS_SYNC_BIT 4u

@@ -70,7 +70,7 @@ static struct pc_place place_of(pc_site site, Addr address) {
     if (range == NULL || range->start > address)
         return (struct pc_place){0};
     ULong offset = range->offset + (address - range->start);
-    return (struct pc_place){pc_file_index(range->file), offset, offset + PC_SITE_SIZE(site)};
+    return (struct pc_place){pc_file_index(range->file), range->file, offset, offset + PC_SITE_SIZE(site)};
 }
 
 static Bool overlap(const struct pc_place *a, const struct pc_place *b) {
@@ -78,10 +78,9 @@ static Bool overlap(const struct pc_place *a, const struct pc_place *b) {
 }
 
 static Bool is_meant(const struct pc_board_sync *sync, const struct pc_place *place) {
-    const struct pc_place meant = {sync->file, sync->offset, sync->offset + sync->length};
     if (sync->file != 0 && sync->file != place->file)
         return False;
-    return sync->length == 0 || (meant.offset < place->end && place->offset < meant.end);
+    return sync->length == 0 || (sync->offset < place->end && place->offset < sync->offset + sync->length);
 }
 
 static Bool is_turn(UInt thread, UInt wanted_thread, UInt occurrence, UInt wanted_occurrence) {
@@ -153,6 +152,20 @@ static Bool answers(const struct point *point, const struct pc_place *place) {
     return point->signalled && overlap(&point->stored, place);
 }
 
+/* Whether the bytes are what another thread has stored and not made durable. */
+static Bool are_of_another(const struct pc_place *place) {
+    for (ULong at = place->offset & ~(ULong)(PC_LINE - 1); at < place->end; at += PC_LINE) {
+        const struct pc_shadow_line *line = pc_shadow_line(pc_shadow_page(place->number, at), at);
+        ULong from = at > place->offset ? at : place->offset;
+        ULong to = at + PC_LINE < place->end ? at + PC_LINE : place->end;
+        for (UInt i = 0; i < line->count; i++)
+            if (line->pending[i].thread != pc_self()->index &&
+                (line->pending[i].mask & pc_line_mask(from, (UInt)(to - from))) != 0)
+                return True;
+    }
+    return False;
+}
+
 static void reach(UInt number, const struct pc_place *place) {
     struct pc_board_sync *sync = &pc_board->syncs[number];
     struct point *point = &points[number];
@@ -168,7 +181,7 @@ static void reach(UInt number, const struct pc_place *place) {
         }
         wait_at(number, place);
     }
-    if (answers(point, place)) {
+    if (answers(point, place) && are_of_another(place)) {
         sync->hits++;
         point->hits++;
     }

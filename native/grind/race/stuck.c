@@ -38,24 +38,42 @@ static void __attribute__((noreturn)) end_all(enum pc_board_stop why) {
 
 static Bool all_at_futexes(void) {
     for (ThreadId tid = 1; tid < PC_CHANNEL_SLOTS; tid++)
-        if (pc_crew[tid].index != 0 && (pc_crew[tid].call != __NR_futex || pc_crew[tid].futex == 0))
+        if (pc_crew[tid].index != 0 && !pc_crew_waits_for_crew(&pc_crew[tid]))
             return False;
     return True;
 }
 
-void pc_stuck_before_call(const UWord *args) {
-    const volatile UInt *word = (const volatile UInt *)pc_self()->futex;
-    if (pc_self()->call != __NR_futex || word == NULL || !all_at_futexes())
-        return;
-    for (UInt rounds = 0; *word == (UInt)args[2]; rounds++) {
+/* Whether a thread that looks, too, would go on: what it waits for has happened meanwhile. */
+static Bool somebody_goes_on(void) {
+    for (ThreadId tid = 1; tid < PC_CHANNEL_SLOTS; tid++) {
+        const struct pc_member *member = &pc_crew[tid];
+        if (member->index != 0 && member->looking &&
+            *(const volatile UInt *)member->futex != member->expected)
+            return True;
+    }
+    return False;
+}
+
+/* Until another thread runs, or what this one waits for has happened. */
+static void look(const struct pc_member *self) {
+    for (UInt rounds = 0; *(const volatile UInt *)self->futex == self->expected; rounds++) {
         enum pc_round round = pc_crew_let_run();
         if (round == PC_ROUND_RUN || !all_at_futexes())
             return;
-        if (round == PC_ROUND_DEAD)
+        if (round == PC_ROUND_DEAD && !somebody_goes_on())
             end_all(PC_BOARD_DEADLOCK);
         if (rounds > QUICK_ROUNDS)
             pc_crew_nap(NAP);
     }
+}
+
+void pc_stuck_before_call(void) {
+    struct pc_member *self = pc_self();
+    if (self->futex == 0 || !all_at_futexes())
+        return;
+    self->looking = True;
+    look(self);
+    self->looking = False;
 }
 
 void pc_stuck_look_at_clock(void) {

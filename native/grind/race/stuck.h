@@ -8,7 +8,7 @@
 /* The clock of the plan's limit starts. */
 void pc_stuck_start(void);
 /* The running thread is about to make a call, which crew.h has been told of: is it the last one to sleep? */
-void pc_stuck_before_call(const UWord *args);
+void pc_stuck_before_call(void);
 /* The running thread begins a turn: is the time over? */
 void pc_stuck_look_at_clock(void);
 

@@ -7,63 +7,107 @@
 #include "emit.h"
 #include "flow.h"
 #include "memory.h"
+#include "threads.h"
 
 #define LANE 8u
 
-/* What loads from a place give. */
-static pc_labels labels_at(pc_site site, Addr address, UInt size, pc_labels where) {
-    pc_labels found = pc_labels_union(pc_labelled_read(address, size), where);
+/* The instruction at hand: Valgrind keeps the program counter up to date for accesses to memory. */
+static pc_site site_of(UInt size, UInt kind) {
+    return PC_SITE(pc_guest->guest_RIP, size, kind, 0);
+}
+
+/* What loads from a place give. `where`: two sets. */
+static pc_labels labels_at(Addr address, UInt size, ULong where) {
+    pc_labels found = pc_labelled_read(address, size);
+    if (where != 0)
+        found = pc_labels_union(found, pc_unpacked(where));
     if (pc_taint_source == NULL || pc_filter[address >> PC_FILTER_SHIFT & PC_FILTER_MASK] == 0)
         return found;
     const struct pc_range *range = pc_range_from(address);
     if (range == NULL || range->start >= address + size)
         return found;
-    return pc_labels_union(found, pc_taint_source(site, address, size));
+    return pc_labels_union(found, pc_taint_source(site_of(size, PC_MEMORY_LOAD), address, size));
 }
 
-/* Up to 8 bytes: their set. 16: one for each half. `where` is two sets. */
-static ULong on_load(pc_site site, Addr address, ULong where) {
-    UInt size = PC_SITE_SIZE(site);
-    pc_labels through = pc_unpacked(where);
-    if (size != 2 * LANE)
-        return labels_at(site, address, size, through);
-    site = PC_SITE(PC_SITE_PC(site), LANE, PC_MEMORY_LOAD, 0);
-    return (ULong)labels_at(site, address + LANE, LANE, through) << 32 |
-           labels_at(site, address, LANE, through);
+/* Where generated code finds the answer of a helper that it may have passed by: in the shadow of a register
+ * that is not followed. It costs less than a result, which must be chosen again. */
+#define ANSWER ((Int)offsetof(VexGuestAMD64State, guest_RIP))
+
+static void answer(ULong sets) {
+    *(ULong *)((Addr)pc_guest + sizeof(*pc_guest) + ANSWER) = sets;
 }
 
-/* Any number of bytes: the set of all. */
-static ULong on_read(pc_site site, Addr address, ULong where) {
-    return labels_at(site, address, PC_SITE_SIZE(site), pc_unpacked(where));
-}
-
-static void sink(pc_site site, Addr address, pc_labels value, pc_labels where) {
-    UInt size = PC_SITE_SIZE(site);
+static void sink(UInt size, Addr address, pc_labels value, pc_labels where) {
     if (pc_taint_sink == NULL || (value | where) == 0)
         return;
     const struct pc_range *range = pc_range_from(address);
     if (range != NULL && range->start < address + size)
-        pc_taint_sink(site, address, size, value, where);
+        pc_taint_sink(site_of(size, PC_MEMORY_STORE), address, size, value, where);
 }
 
-/* 32 bytes: `low` and `high` are the sets of two lanes each. */
-static void on_wide_store(pc_site site, Addr address, ULong low, ULong high, ULong where) {
-    pc_labels lanes[] = {(pc_labels)low, (pc_labels)(low >> 32), (pc_labels)high, (pc_labels)(high >> 32)};
-    for (UInt i = 0; i < PC_SITE_SIZE(site) / LANE; i++)
-        pc_labelled_write(address + i * LANE, LANE, lanes[i]);
-    sink(site, address, pc_labels_union(pc_unpacked(low), pc_unpacked(high)), pc_unpacked(where));
+/* A load or store of up to 8 bytes, or of more that are not kept apart. */
+static inline void load_some(Addr address, UInt size, ULong where) {
+    answer(labels_at(address, size, where));
 }
 
-/* 16 bytes: `sets` are those of both lanes. Else both are of all. */
-static void on_store(pc_site site, Addr address, ULong sets, ULong where) {
+static inline void store_some(Addr address, UInt size, ULong sets, ULong where) {
     pc_labels value = pc_unpacked(sets);
-    if (PC_SITE_SIZE(site) == 2 * LANE) {
-        on_wide_store(site, address, sets, 0, where);
-        return;
-    }
-    pc_labelled_write(address, PC_SITE_SIZE(site), value);
+    pc_labelled_write(address, size, value);
     if ((value | where) != 0)
-        sink(site, address, value, pc_unpacked(where));
+        sink(size, address, value, pc_unpacked(where));
+}
+
+#define HELPERS(size)                                                                                        \
+    static void load_##size(Addr address, ULong where) {                                                     \
+        load_some(address, size, where);                                                                     \
+    }                                                                                                        \
+    static void store_##size(Addr address, ULong sets, ULong where) {                                        \
+        store_some(address, size, sets, where);                                                              \
+    }
+HELPERS(1)
+HELPERS(2)
+HELPERS(4)
+HELPERS(8)
+
+static void load_any(Addr address, ULong where, ULong size) {
+    load_some(address, (UInt)size, where);
+}
+
+static void store_any(Addr address, ULong sets, ULong where, ULong size) {
+    store_some(address, (UInt)size, sets, where);
+}
+
+/* Two lanes: the answer has both. */
+static void load_16(Addr address, ULong where) {
+    ULong high = labels_at(address + LANE, LANE, where);
+    answer(high << 32 | labels_at(address, LANE, where));
+}
+
+static void store_lanes(Addr address, UInt count, const ULong *pairs, ULong where) {
+    pc_labels all = 0;
+    for (UInt i = 0; i < count; i++) {
+        pc_labels lane = (pc_labels)(pairs[i / 2] >> (i % 2 == 0 ? 0 : 32));
+        pc_labelled_write(address + i * LANE, LANE, lane);
+        all = pc_labels_union(all, lane);
+    }
+    sink(count * LANE, address, all, pc_unpacked(where));
+}
+
+static void store_16(Addr address, ULong sets, ULong where) {
+    store_lanes(address, 2, &sets, where);
+}
+
+static void store_32(Addr address, ULong low, ULong where, ULong high) {
+    ULong pairs[] = {low, high};
+    store_lanes(address, 4, pairs, where);
+}
+
+static void *load_helper(UInt size) {
+    return size == 1 ? load_1 : size == 2 ? load_2 : size == 4 ? load_4 : size == 8 ? load_8 : load_16;
+}
+
+static void *store_helper(UInt size) {
+    return size == 1 ? store_1 : size == 2 ? store_2 : size == 4 ? store_4 : size == 8 ? store_8 : store_16;
 }
 
 /* Not 0 if the helper must be called. `sets`: a sum of what address and data have, NULL: nothing. */
@@ -84,12 +128,23 @@ static IRExpr *plus(struct pc_taint_pass *pass, IRExpr *address, UInt offset) {
     return offset == 0 ? address : binary(pass->out, Iop_Add64, address, word(offset));
 }
 
+/* What the helper answers, 0 if it is not called. */
+static IRExpr *asked(struct pc_taint_pass *pass, const HChar *name, void *helper, IRExpr **arguments,
+                     IRExpr *guard) {
+    addStmtToIRSB(pass->out, IRStmt_Put(pass->shadow + ANSWER, word(0)));
+    call(pass->out, name, helper, arguments, guard);
+    return keep(pass->out, IRExpr_Get(pass->shadow + ANSWER, Ity_I64));
+}
+
+static IRExpr *through(struct pc_taint_pass *pass, const struct pc_lane *where) {
+    return pc_packed(pass, where->atoms[0], where->atoms[1]);
+}
+
 static IRExpr *load_call(struct pc_taint_pass *pass, IRExpr *address, UInt size, const struct pc_lane *where,
                          IRExpr *condition) {
     IRExpr *look = must_look(pass, address, sum(pass, NULL, where));
-    pc_site site = PC_SITE(pass->pc, size, PC_MEMORY_LOAD, 0);
-    IRExpr *through = pc_packed(pass, where->atoms[0], where->atoms[1]);
-    return pc_answer(pass, "on_load", on_load, mkIRExprVec_3(word(site), address, through), look, condition);
+    IRExpr *guard = both(pass->out, unary(pass->out, Iop_CmpNEZ64, look), condition);
+    return asked(pass, "load", load_helper(size), mkIRExprVec_2(address, through(pass, where)), guard);
 }
 
 struct pc_shade pc_access_load(struct pc_taint_pass *pass, IRExpr *address, IRType type, IRExpr *condition) {
@@ -109,16 +164,6 @@ struct pc_shade pc_access_load(struct pc_taint_pass *pass, IRExpr *address, IRTy
     return shade;
 }
 
-/* Two lanes in one word. */
-static IRExpr *lane_pair(struct pc_taint_pass *pass, const struct pc_lane *low, const struct pc_lane *high) {
-    IRExpr *sets[2] = {NULL, NULL};
-    if (!pc_lane_is_empty(low))
-        sets[0] = pc_lane_set(pass, low);
-    if (!pc_lane_is_empty(high))
-        sets[1] = pc_lane_set(pass, high);
-    return pc_packed(pass, sets[0], sets[1]);
-}
-
 void pc_access_store(struct pc_taint_pass *pass, IRExpr *address, UInt size, const struct pc_shade *value,
                      IRExpr *condition) {
     struct pc_lane where = pc_flow_atom(pass, address).lane[0];
@@ -129,30 +174,25 @@ void pc_access_store(struct pc_taint_pass *pass, IRExpr *address, UInt size, con
     IRExpr *look = unary(pass->out, Iop_CmpNEZ64, must_look(pass, address, all));
     IRExpr *guard = both(pass->out, look, condition);
     IRExpr *low = value->lanes == 1 ? pc_packed(pass, lane[0].atoms[0], lane[0].atoms[1])
-                                    : lane_pair(pass, &lane[0], &lane[1]);
-    IRExpr *site = word(PC_SITE(pass->pc, size, PC_MEMORY_STORE, 0));
-    IRExpr *through = pc_packed(pass, where.atoms[0], where.atoms[1]);
-    if (value->lanes < 4)
-        call(pass->out, "on_store", on_store, mkIRExprVec_4(site, address, low, through), guard);
+                                    : pc_lane_pair(pass, &lane[0], &lane[1]);
+    if (size == 4 * LANE)
+        call(pass->out, "store_32", store_32,
+             mkIRExprVec_4(address, low, through(pass, &where), pc_lane_pair(pass, &lane[2], &lane[3])),
+             guard);
     else
-        call(pass->out, "on_wide_store", on_wide_store,
-             mkIRExprVec_5(site, address, low, lane_pair(pass, &lane[2], &lane[3]), through), guard);
+        call(pass->out, "store", store_helper(size), mkIRExprVec_3(address, low, through(pass, &where)),
+             guard);
 }
 
 struct pc_lane pc_access_read(struct pc_taint_pass *pass, IRExpr *address, UInt size, IRExpr *condition) {
     struct pc_lane where = pc_flow_atom(pass, address).lane[0];
-    pc_site site = PC_SITE(pass->pc, size, PC_MEMORY_LOAD, 0);
-    IRExpr *through = pc_packed(pass, where.atoms[0], where.atoms[1]);
-    return pc_lane_with(
-        pc_answer(pass, "on_read", on_read, mkIRExprVec_3(word(site), address, through), NULL, condition));
+    return pc_lane_with(asked(pass, "load_any", load_any,
+                              mkIRExprVec_3(address, through(pass, &where), word(size)), condition));
 }
 
 void pc_access_write(struct pc_taint_pass *pass, IRExpr *address, UInt size, const struct pc_lane *value,
                      IRExpr *condition) {
     struct pc_lane where = pc_flow_atom(pass, address).lane[0];
-    pc_site site = PC_SITE(pass->pc, size, PC_MEMORY_STORE, 0);
-    IRExpr *through = pc_packed(pass, where.atoms[0], where.atoms[1]);
-    IRExpr *set = pc_lane_set(pass, value);
-    call(pass->out, "on_store", on_store,
-         mkIRExprVec_4(word(site), address, pc_packed(pass, set, set), through), condition);
+    call(pass->out, "store_any", store_any,
+         mkIRExprVec_4(address, pc_lane_set(pass, value), through(pass, &where), word(size)), condition);
 }

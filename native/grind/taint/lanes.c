@@ -63,15 +63,13 @@ Bool pc_lanes_unary(IROp op, const struct pc_shade *operand, struct pc_shade *re
     }
 }
 
-/* Each lane of the result depends on the same lane of both. */
+/* Each lane of the result depends on the same lane of both. Of 32 bytes, all are mixed: four unions at once
+ * cost too much in string functions, which are what uses them. */
 static Bool is_lane_by_lane(IROp op) {
     switch (op) {
     case Iop_AndV128:
     case Iop_OrV128:
     case Iop_XorV128:
-    case Iop_AndV256:
-    case Iop_OrV256:
-    case Iop_XorV256:
     case Iop_Add8x16:
     case Iop_Add16x8:
     case Iop_Add32x4:
@@ -89,14 +87,6 @@ static Bool is_lane_by_lane(IROp op) {
     case Iop_CmpGT32Sx4:
     case Iop_Min8Ux16:
     case Iop_Max8Ux16:
-    case Iop_Add8x32:
-    case Iop_Add32x8:
-    case Iop_Add64x4:
-    case Iop_Sub32x8:
-    case Iop_Sub64x4:
-    case Iop_CmpEQ8x32:
-    case Iop_CmpEQ32x8:
-    case Iop_Min8Ux32:
         return True;
     default:
         return False;

@@ -17,6 +17,7 @@ struct pc_taint_pass *pc_taint_begin(const IRSB *in, IRSB *out, const VexGuestLa
     static struct pc_taint_pass pass;
     if (!pc_taint_wanted)
         return NULL;
+    tl_assert(layout->total_sizeB == sizeof(VexGuestAMD64State)); /* helpers rely on it */
     UInt temps = (UInt)in->tyenv->types_used, room = pass.room;
     struct pc_shade *shades = pass.shades;
     if (temps > room) {
@@ -139,6 +140,8 @@ void pc_taint_before(struct pc_taint_pass *pass, const IRStmt *statement, Addr p
         return;
     pass->pc = pc;
     pc_faults_before(pass, statement);
+    if (statement->tag == Ist_Exit || statement->tag == Ist_Dirty)
+        pc_registers_flush(pass);
     if (statement->tag == Ist_IMark)
         pass->loaded = NULL;
     else if (statement->tag == Ist_CAS)
@@ -148,8 +151,10 @@ void pc_taint_before(struct pc_taint_pass *pass, const IRStmt *statement, Addr p
 }
 
 void pc_taint_end(struct pc_taint_pass *pass) {
-    if (pass != NULL)
-        pc_faults_end(pass);
+    if (pass == NULL)
+        return;
+    pc_registers_flush(pass);
+    pc_faults_end(pass);
 }
 
 void pc_taint_after(struct pc_taint_pass *pass, const IRStmt *statement, Addr pc) {

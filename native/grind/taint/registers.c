@@ -18,7 +18,7 @@ static Bool is_wide(Int offset) {
 static Bool is_followed(Int offset) {
     Int start = offset & ~(WORD - 1);
     Bool general = start >= AT(RAX) && start <= AT(R15) && start != AT(RSP);
-    Bool flags = start == AT(CC_DEP1) || start == AT(CC_DEP2) || start == AT(CC_NDEP);
+    Bool flags = start == AT(CC_DEP1);
     Bool x87 = (start >= AT(FPREG) && start < AT(FPTAG)) || start == AT(FC3210);
     return general || flags || is_wide(start) || x87;
 }
@@ -41,6 +41,39 @@ static struct pc_lane get_word(struct pc_taint_pass *pass, Int offset) {
 static void put_word(struct pc_taint_pass *pass, Int offset, const struct pc_lane *lane) {
     if (is_followed(offset))
         addStmtToIRSB(pass->out, IRStmt_Put(pass->shadow + offset, pc_lane_set(pass, lane)));
+}
+
+static Bool is_flags(Int offset) {
+    return offset >= AT(CC_DEP1) && offset <= AT(CC_NDEP);
+}
+
+void pc_registers_flush(struct pc_taint_pass *pass) {
+    struct pc_flags *flags = &pass->flags;
+    if (!flags->written[0] && !flags->written[1] && !flags->written[2])
+        return;
+    IRExpr *before = NULL;
+    if (!flags->written[0] || !flags->written[1])
+        before = keep(pass->out, IRExpr_Get(pass->shadow + AT(CC_DEP1), Ity_I64));
+    if (!flags->written[0])
+        flags->operand[0] = pc_lane_with(low_half(pass, before));
+    if (!flags->written[1])
+        flags->operand[1] = pc_lane_with(high_half(pass, before));
+    struct pc_lane low = pc_lane_union(pass, &flags->operand[0], &flags->operand[2]);
+    addStmtToIRSB(pass->out,
+                  IRStmt_Put(pass->shadow + AT(CC_DEP1), pc_lane_pair(pass, &low, &flags->operand[1])));
+    *flags = (struct pc_flags){{False}};
+}
+
+/* The third operand never comes alone, and the first has its labels. */
+static struct pc_shade get_flags(struct pc_taint_pass *pass, Int offset) {
+    struct pc_shade shade = {.lanes = 1};
+    pc_registers_flush(pass);
+    if (offset == AT(CC_NDEP))
+        return shade;
+    IRExpr *both_operands = keep(pass->out, IRExpr_Get(pass->shadow + AT(CC_DEP1), Ity_I64));
+    IRExpr *half = offset == AT(CC_DEP1) ? low_half(pass, both_operands) : high_half(pass, both_operands);
+    shade.lane[0] = pc_lane_with(half);
+    return shade;
 }
 
 /* Bytes of the lowest part of a register. */
@@ -69,6 +102,8 @@ static void put_part(struct pc_taint_pass *pass, Int offset, Int size, const str
 struct pc_shade pc_registers_get(struct pc_taint_pass *pass, Int offset, IRType type) {
     struct pc_shade shade = {.lanes = pc_lanes_of(type)};
     Int size = sizeofIRType(type), start = offset & ~(WORD - 1);
+    if (is_flags(offset))
+        return get_flags(pass, offset);
     Bool part = size < WORD && offset == start && size <= part_size(offset);
     if (is_followed(start) && (part || (size == WORD && !is_wide(start)))) {
         shade.shadow = keep(pass->out, IRExpr_Get(pass->shadow + start, Ity_I64));
@@ -81,14 +116,28 @@ struct pc_shade pc_registers_get(struct pc_taint_pass *pass, Int offset, IRType 
     return shade;
 }
 
+static void clear_two(struct pc_taint_pass *pass, Int offset) {
+    addStmtToIRSB(pass->out, IRStmt_Put(pass->shadow + offset, IRExpr_Const(IRConst_V128(0))));
+}
+
 void pc_registers_put(struct pc_taint_pass *pass, Int offset, IRType type, const struct pc_shade *shade) {
     Int size = sizeofIRType(type);
+    if (is_flags(offset)) {
+        pass->flags.written[(offset - AT(CC_DEP1)) / WORD] = True;
+        pass->flags.operand[(offset - AT(CC_DEP1)) / WORD] = shade->lane[0];
+        return;
+    }
     if (size < WORD && is_followed(offset)) {
         put_part(pass, offset, size, &shade->lane[0]);
         return;
     }
-    for (UInt i = 0; i < shade->lanes; i++)
-        put_word(pass, offset + (Int)i * WORD, &shade->lane[i]);
+    for (UInt i = 0; i < shade->lanes; i++) {
+        if (i + 1 < shade->lanes && pc_lane_is_empty(&shade->lane[i]) &&
+            pc_lane_is_empty(&shade->lane[i + 1]))
+            clear_two(pass, offset + (Int)i++ * WORD); /* vzeroupper clears 32 of them */
+        else
+            put_word(pass, offset + (Int)i * WORD, &shade->lane[i]);
+    }
 }
 
 /* The same array in the shadow; NULL: not followed. */

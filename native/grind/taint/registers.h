@@ -10,6 +10,11 @@
 
 #include "shades.h"
 
+/* Flags are made of three operands (CC_DEP1, CC_DEP2, CC_NDEP), which most instructions write. Their labels
+ * are written together, when someone may look: in the word of the first, those of the first and the third in
+ * the lower half, those of the second in the upper one. */
+void pc_registers_flush(struct pc_taint_pass *pass);
+
 struct pc_shade pc_registers_get(struct pc_taint_pass *pass, Int offset, IRType type);
 void pc_registers_put(struct pc_taint_pass *pass, Int offset, IRType type, const struct pc_shade *shade);
 

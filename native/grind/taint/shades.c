@@ -101,6 +101,15 @@ IRExpr *pc_lane_set(struct pc_taint_pass *pass, const struct pc_lane *lane) {
     return lane->atoms[1] == NULL ? lane->atoms[0] : union_of_two(pass, lane);
 }
 
+IRExpr *pc_lane_pair(struct pc_taint_pass *pass, const struct pc_lane *low, const struct pc_lane *high) {
+    IRExpr *sets[2] = {NULL, NULL};
+    if (!pc_lane_is_empty(low))
+        sets[0] = pc_lane_set(pass, low);
+    if (!pc_lane_is_empty(high))
+        sets[1] = pc_lane_set(pass, high);
+    return pc_packed(pass, sets[0], sets[1]);
+}
+
 /* More than two atoms become one. */
 static IRExpr *union_of_many(struct pc_atoms *atoms) {
     IRExpr *packed[PC_MOST_ATOMS / 2], *any = NULL;

@@ -32,7 +32,11 @@ struct pc_taint_pass {
     struct pc_shade *shades; /* of each temporary of `in` */
     UInt room;
     Addr pc;
-    const IRExpr *loaded;  /* the address of the instruction's last load */
+    const IRExpr *loaded; /* the address of the instruction's last load */
+    struct pc_flags {
+        Bool written[3];
+        struct pc_lane operand[3];
+    } flags;               /* see registers.h */
     struct pc_lane inputs; /* from before to after a call of one of Valgrind's helpers */
     /* The last unions that were made in this block. */
     struct {
@@ -61,6 +65,8 @@ struct pc_lane pc_lane_union(struct pc_taint_pass *pass, const struct pc_lane *a
 
 /* The lane's set in one temporary, or a constant. */
 IRExpr *pc_lane_set(struct pc_taint_pass *pass, const struct pc_lane *lane);
+/* Two lanes in one word. */
+IRExpr *pc_lane_pair(struct pc_taint_pass *pass, const struct pc_lane *low, const struct pc_lane *high);
 /* Two atoms or sets (NULL: none) in one word, to be handed to a helper. */
 IRExpr *pc_packed(struct pc_taint_pass *pass, IRExpr *low, IRExpr *high);
 /* In a helper: the union of both. */

@@ -16,13 +16,16 @@ void pc_object(enum pc_guard_kind kind, struct object_id id, const void *site) {
     struct pc_place place = {0, 0, false};
     if (id.offset && !is_of_pmdk(site))
         place = pc_place_of(NEXT(pmemobj_direct)(id));
-    if (place.pool)
-        pc_log_put(&(struct pc_log_entry){.kind = kind,
-                                          .pool = place.pool,
-                                          .offset = place.offset,
-                                          .site = (uint64_t)(uintptr_t)site,
-                                          .transaction = pc_self.transaction,
-                                          .size = NEXT(pmemobj_alloc_usable_size)(id)});
+    if (!place.pool)
+        return;
+    pc_wait(&(struct pc_log_entry){.kind = kind,
+                                   .pool = place.pool,
+                                   .offset = place.offset,
+                                   .site = (uint64_t)(uintptr_t)site,
+                                   .transaction = pc_self.transaction,
+                                   .size = NEXT(pmemobj_alloc_usable_size)(id)});
+    if (!pc_self.transaction)
+        pc_log_waiting();
 }
 
 static int allocated(int failed, const struct object_id *where, const void *site) {

@@ -116,50 +116,89 @@ uint64_t pc_log_number(void) {
     return atomic_fetch_add(&next_sequence, 1);
 }
 
-static uint64_t put_one(const struct pc_log_entry *entry, size_t written) {
-    uint64_t bytes =
-        (sizeof(struct pc_guard_record) + written + PC_GUARD_ALIGN - 1) & ~(uint64_t)(PC_GUARD_ALIGN - 1);
-    struct segment *segment;
-    char *to = take(bytes, &segment);
-    if (!to)
-        return 0;
+static size_t written(const struct pc_log_entry *entry) {
+    return entry->kind == PC_GUARD_FILL ? 1 : entry->data ? entry->size : 0;
+}
+
+static uint64_t room_for(const struct pc_log_entry *entry) {
+    uint64_t bytes = sizeof(struct pc_guard_record) + written(entry);
+    return (bytes + PC_GUARD_ALIGN - 1) & ~(uint64_t)(PC_GUARD_ALIGN - 1);
+}
+
+static void write_record(char *to, const struct pc_log_entry *entry, uint64_t sequence, uint32_t now) {
     struct pc_guard_record record = {
         .size = (uint32_t)entry->size,
-        .sequence = pc_log_number(),
+        .sequence = sequence,
         .offset = entry->offset,
         .site = entry->site,
         .transaction = entry->transaction,
-        .time = (uint32_t)(milliseconds() - started),
+        .time = now,
         .thread = (uint16_t)thread_number(),
         .kind = (uint8_t)entry->kind,
         .flags = entry->flags & 15,
         .pool = entry->pool & 15,
     };
-    if (written)
-        memcpy(to + sizeof record, entry->data, written);
+    size_t size = written(entry);
+    if (size)
+        memcpy(to + sizeof record, entry->data, size);
     /* Of what stands in the log: the program's memory may change meanwhile. */
     uint32_t sum =
         pc_crc32c(0, (char *)&record + sizeof record.checksum, sizeof record - sizeof record.checksum);
-    record.checksum = pc_crc32c(sum, to + sizeof record, written);
+    record.checksum = pc_crc32c(sum, to + sizeof record, size);
     memcpy(to, &record, sizeof record);
-    if (flushing)
-        pc_real_flush(to, sizeof record + written);
-    finish(segment, bytes);
-    return record.sequence;
 }
 
-uint64_t pc_log_put(const struct pc_log_entry *entry) {
+/* Entries that fit into one record each. */
+static void put_some(const struct pc_log_entry *entries, unsigned count) {
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < count; i++)
+        bytes += room_for(&entries[i]);
+    struct segment *segment;
+    char *start = take(bytes, &segment), *to = start;
+    if (!start)
+        return;
+    uint64_t sequence = atomic_fetch_add(&next_sequence, count);
+    uint32_t now = (uint32_t)(milliseconds() - started);
+    for (unsigned i = 0; i < count; to += room_for(&entries[i++]))
+        write_record(to, &entries[i], sequence + i, now);
+    if (flushing)
+        pc_real_flush(start, bytes);
+    finish(segment, bytes);
+}
+
+void pc_log_put_all(const struct pc_log_entry *entries, unsigned count) {
+    uint64_t bytes = 0;
+    unsigned from = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (written(&entries[i]) > PC_GUARD_MOST || bytes + room_for(&entries[i]) > PC_GUARD_MOST) {
+            if (i > from)
+                put_some(&entries[from], i - from);
+            bytes = 0;
+            from = i;
+        }
+        if (written(&entries[i]) > PC_GUARD_MOST) {
+            pc_log_put(&entries[i]);
+            from = i + 1;
+        } else {
+            bytes += room_for(&entries[i]);
+        }
+    }
+    if (count > from)
+        put_some(&entries[from], count - from);
+}
+
+void pc_log_put(const struct pc_log_entry *entry) {
     struct pc_log_entry part = *entry;
-    uint64_t sequence = 0;
-    if (entry->kind == PC_GUARD_FILL || !entry->data)
-        return put_one(entry, entry->kind == PC_GUARD_FILL);
+    if (written(entry) <= PC_GUARD_MOST) {
+        put_some(entry, 1);
+        return;
+    }
     for (size_t left = entry->size; left > 0; left -= part.size) {
         part.size = left < PC_GUARD_MOST ? left : PC_GUARD_MOST;
-        sequence = put_one(&part, part.size);
+        put_some(&part, 1);
         part.data = (const char *)part.data + part.size;
         part.offset += part.size;
     }
-    return sequence;
 }
 
 bool pc_log_is_open(void) {

@@ -25,8 +25,9 @@ bool pc_log_open(const char *folder, uint64_t first_segment, uint64_t first_sequ
 /* The log goes on without this process: after fork. */
 void pc_log_leave(void);
 bool pc_log_is_open(void);
-/* Its sequence number; 0: it could not be written. */
-uint64_t pc_log_put(const struct pc_log_entry *entry);
+void pc_log_put(const struct pc_log_entry *entry);
+/* Several at once, with numbers that follow each other: cheaper than one by one. */
+void pc_log_put_all(const struct pc_log_entry *entries, unsigned count);
 /* A number not used by any record: for transactions. */
 uint64_t pc_log_number(void);
 

@@ -5,7 +5,8 @@
 #include "interpose/next.h"
 #include "updates.h"
 
-#define NO_FLUSH (1u << 5) /* PMEM_F_MEM_NOFLUSH, and the same of libpmemobj */
+#define NO_DRAIN (1u << 0) /* PMEM_F_MEM_NODRAIN, and the same of libpmemobj */
+#define NO_FLUSH (1u << 5) /* PMEM_F_MEM_NOFLUSH */
 #define CALLER   __builtin_return_address(0)
 
 /* Calls lie in each other: the outermost is logged. */
@@ -19,45 +20,75 @@
     INTERPOSED void name(const void *address, size_t size) {                                                 \
         LOGGED(pc_update(address, address, size, CALLER), NEXT(name)(address, size));                        \
     }
+/* The same with a fence at its end: nothing that waits may wait any longer. */
+#define PERSIST(name)                                                                                        \
+    INTERPOSED void name(const void *address, size_t size) {                                                 \
+        LOGGED((pc_update(address, address, size, CALLER), pc_log_waiting()), NEXT(name)(address, size));    \
+    }
 #define SYNC(name)                                                                                           \
     INTERPOSED int name(const void *address, size_t size) {                                                  \
-        LOGGED(pc_update(address, address, size, CALLER), int failed = NEXT(name)(address, size));           \
+        LOGGED((pc_update(address, address, size, CALLER), pc_log_waiting()),                                \
+               int failed = NEXT(name)(address, size));                                                      \
         return failed;                                                                                       \
     }
-#define COPY(name)                                                                                           \
+#define COPY(name, flags)                                                                                    \
     INTERPOSED void *name(void *to, const void *from, size_t size) {                                         \
-        LOGGED(pc_update(to, from, size, CALLER), NEXT(name)(to, from, size));                               \
+        LOGGED(copied(to, from, size, flags, CALLER), NEXT(name)(to, from, size));                           \
         return to;                                                                                           \
     }
 #define COPY_WITH_FLAGS(name)                                                                                \
     INTERPOSED void *name(void *to, const void *from, size_t size, unsigned flags) {                         \
-        LOGGED(pc_update(to, from, flags &NO_FLUSH ? 0 : size, CALLER), NEXT(name)(to, from, size, flags));  \
+        LOGGED(copied(to, from, size, flags, CALLER), NEXT(name)(to, from, size, flags));                    \
         return to;                                                                                           \
     }
 
-FLUSH(pmem_persist)
+static void copied(const void *to, const void *from, size_t size, unsigned flags, const void *caller) {
+    if (!(flags & NO_FLUSH))
+        pc_update(to, from, size, caller);
+    if (!(flags & NO_DRAIN))
+        pc_log_waiting();
+}
+
+static void filled(const void *to, int byte, size_t size, unsigned flags, const void *caller) {
+    if (!(flags & NO_FLUSH))
+        pc_fill(to, byte, size, caller);
+    if (!(flags & NO_DRAIN))
+        pc_log_waiting();
+}
+
+PERSIST(pmem_persist)
 FLUSH(pmem_flush)
 FLUSH(pmem_deep_flush)
 SYNC(pmem_deep_persist)
 SYNC(pmem_msync)
-COPY(pmem_memcpy_persist)
-COPY(pmem_memmove_persist)
-COPY(pmem_memcpy_nodrain)
-COPY(pmem_memmove_nodrain)
+COPY(pmem_memcpy_persist, 0)
+COPY(pmem_memmove_persist, 0)
+COPY(pmem_memcpy_nodrain, NO_DRAIN)
+COPY(pmem_memmove_nodrain, NO_DRAIN)
 COPY_WITH_FLAGS(pmem_memcpy)
 COPY_WITH_FLAGS(pmem_memmove)
 
-#define FILL(name)                                                                                           \
+#define FILL(name, flags)                                                                                    \
     INTERPOSED void *name(void *to, int byte, size_t size) {                                                 \
-        LOGGED(pc_fill(to, byte, size, CALLER), NEXT(name)(to, byte, size));                                 \
+        LOGGED(filled(to, byte, size, flags, CALLER), NEXT(name)(to, byte, size));                           \
         return to;                                                                                           \
     }
-FILL(pmem_memset_persist)
-FILL(pmem_memset_nodrain)
+FILL(pmem_memset_persist, 0)
+FILL(pmem_memset_nodrain, NO_DRAIN)
 
 INTERPOSED void *pmem_memset(void *to, int byte, size_t size, unsigned flags) {
-    LOGGED(pc_fill(to, byte, flags & NO_FLUSH ? 0 : size, CALLER), NEXT(pmem_memset)(to, byte, size, flags));
+    LOGGED(filled(to, byte, size, flags, CALLER), NEXT(pmem_memset)(to, byte, size, flags));
     return to;
+}
+
+INTERPOSED void pmem_drain(void) {
+    pc_log_waiting();
+    NEXT(pmem_drain)();
+}
+
+INTERPOSED int pmem_deep_drain(const void *address, size_t size) {
+    pc_log_waiting();
+    return NEXT(pmem_deep_drain)(address, size);
 }
 
 /* libpmemobj: on behalf of the program's line. */

@@ -34,7 +34,8 @@ INTERPOSED int pmemobj_tx_begin(void *pool, jmp_buf target, ...) {
 
 static void committed(void) {
     if (pc_self.depth == 1 && pc_self.transaction && NEXT(pmemobj_tx_stage)() == STAGE_ON_COMMIT) {
-        pc_log_put(&(struct pc_log_entry){.kind = PC_GUARD_COMMIT, .transaction = pc_self.transaction});
+        pc_wait(&(struct pc_log_entry){.kind = PC_GUARD_COMMIT, .transaction = pc_self.transaction});
+        pc_log_waiting();
         pc_self.transaction = 0;
     }
 }
@@ -54,6 +55,7 @@ INTERPOSED int pmemobj_tx_end(void) {
     if (pc_self.depth == 0) {
         pc_self.transaction = 0;
         pc_spans_clear();
+        pc_log_waiting(); /* of one that was aborted */
     }
     return NEXT(pmemobj_tx_end)(); /* which may abort the transaction around it */
 }

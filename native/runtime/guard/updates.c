@@ -29,16 +29,33 @@ void pc_span_add(const void *address, size_t size, const void *site, bool kept) 
     pc_self.spans[pc_self.span_count++] = span;
 }
 
+void pc_log_waiting(void) {
+    if (pc_self.waiting_count) {
+        pc_log_put_all(pc_self.waiting, pc_self.waiting_count);
+        pc_self.waiting_count = 0;
+    }
+}
+
+void pc_wait(const struct pc_log_entry *entry) {
+    if (pc_self.waiting_count == PC_WAITING_MOST)
+        pc_log_waiting();
+    pc_self.waiting[pc_self.waiting_count++] = *entry;
+}
+
 static void put(enum pc_guard_kind kind, struct pc_place place, const void *data, size_t size,
-                const void *site) {
-    pc_log_put(&(struct pc_log_entry){.kind = kind,
-                                      .pool = place.pool,
-                                      .flags = site ? 0 : PC_GUARD_LIBRARY,
-                                      .offset = place.offset,
-                                      .site = (uint64_t)(uintptr_t)site,
-                                      .transaction = pc_self.transaction,
-                                      .data = data,
-                                      .size = size});
+                const void *site, bool wait) {
+    struct pc_log_entry entry = {.kind = kind,
+                                 .pool = place.pool,
+                                 .flags = site ? 0 : PC_GUARD_LIBRARY,
+                                 .offset = place.offset,
+                                 .site = (uint64_t)(uintptr_t)site,
+                                 .transaction = pc_self.transaction,
+                                 .data = data,
+                                 .size = size};
+    if (wait)
+        pc_wait(&entry);
+    else
+        pc_log_put(&entry);
 }
 
 /* Bytes from `from` on that are the same as they were, in whole words; the rest of less than a word with
@@ -65,7 +82,7 @@ static void put_changes(struct pc_place place, const char *now, const char *old,
             next = end + same(now, old, end, size);
         } while (next < size && next - end < GAP);
         struct pc_place there = {place.pool, place.offset + start, false};
-        put(PC_GUARD_UPDATE, there, now + start, end - start, site);
+        put(PC_GUARD_UPDATE, there, now + start, end - start, site, true);
         start = next;
     }
 }
@@ -95,7 +112,7 @@ static void put_of_transaction(struct pc_place place, const char *data, size_t s
         if (span && span->old)
             put_changes(there, (const char *)at, span->old + (at - span->low), end - at, span->site);
         else
-            put(PC_GUARD_UPDATE, there, (const char *)at, end - at, span ? span->site : NULL);
+            put(PC_GUARD_UPDATE, there, (const char *)at, end - at, span ? span->site : NULL, true);
     }
 }
 
@@ -114,12 +131,12 @@ void pc_update(const void *address, const void *data, size_t size, const void *c
     if (pc_self.transaction && data == address && is_of_pmdk(caller))
         put_of_transaction(place, data, size);
     else
-        put(PC_GUARD_UPDATE, place, data, size, site_of(caller));
+        put(PC_GUARD_UPDATE, place, data, size, site_of(caller), false);
 }
 
 void pc_fill(const void *address, int byte, size_t size, const void *caller) {
     struct pc_place place = pc_place_of(address);
     char value = (char)byte;
     if (place.pool && !place.private && size)
-        put(PC_GUARD_FILL, place, &value, size, site_of(caller));
+        put(PC_GUARD_FILL, place, &value, size, site_of(caller), false);
 }
