@@ -26,3 +26,12 @@ def test_callers_are_named_where_the_innermost_lines_are_one(world: World) -> No
     assert "lost:         HERE/save.py:6 in <module>" in ended.out
     assert "survived:     HERE/save.py:7 in <module>" in ended.out
     assert "before save.py:7 (verified in the model)" in ended.out
+
+
+def test_what_the_c_library_does_for_one_line_is_not_named(world: World) -> None:
+    """Open and write of one `with` part in the C library only; where its debug information is installed, with lines."""
+    (world.here / "save.py").write_text('with open("data/f", "w") as file:\n    file.write("new")\n')
+    ended = world.run("test", "--dir", "data", "--", sys.executable, "save.py")
+    assert ended.code == 1
+    assert "lost:         HERE/save.py:1 in <module>" in ended.out
+    assert "survived:     HERE/save.py:1 in <module>" in ended.out

@@ -47,8 +47,12 @@ class Places:
         return place_of(user_frame(frames), frames, role, what)
 
     def apart(self, one: int, other: int) -> tuple[Frame, Frame] | None:
-        """Where the call stacks of two events part: a helper that both go through says nothing; None if they do not."""
-        mine, theirs = self.frames(one)[::-1], self.frames(other)[::-1]
+        """Where the user's own callers of two events part: a helper that both go through says nothing.
+
+        None if they do not part there. What lies deeper, in the C library, may have lines (Valgrind brings its debug
+        information along), but nobody can change them.
+        """
+        mine, theirs = _own(self.frames(one)), _own(self.frames(other))
         for frame, counterpart in zip(mine, theirs, strict=False):
             if frame != counterpart:
                 return (frame, counterpart) if frame.line and counterpart.line else None
@@ -70,6 +74,12 @@ class Places:
         )
         text = data.strip().rpartition(b"\n")[2][-_SAID:].decode("utf-8", "replace")
         return self.location(event, "acknowledged", f"{text!r} on {channel.name.lower()}")
+
+
+def _own(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """From the outermost frame in to the innermost one of the user's own."""
+    innermost = user_frame(frames)
+    return () if innermost is None else frames[frames.index(innermost) :][::-1]
 
 
 def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str = "") -> Location:
