@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 from tests.cli.kit import World
@@ -35,3 +36,15 @@ def test_what_the_c_library_does_for_one_line_is_not_named(world: World) -> None
     assert ended.code == 1
     assert "lost:         HERE/save.py:1 in <module>" in ended.out
     assert "survived:     HERE/save.py:1 in <module>" in ended.out
+
+
+def test_what_is_printed_when_a_c_program_ends_is_said_by_exit(world: World) -> None:
+    """Standard output of C is written when its buffer is full, or by exit."""
+    source = world.here / "save.c"
+    source.write_text('#include <stdio.h>\nint main(void) { fclose(fopen("data/new", "w")); puts("saved"); }\n')
+    subprocess.run(["cc", "-g", source, "-o", world.here / "save"], check=True)
+    (world.here / "check").write_text('[ -e new ] || ! grep -q saved "$POWERCUT_ACKED"')
+    ended = world.run("test", "--dir", "data", "--check", "sh check", "--", "./save")
+    assert ended.code == 1
+    assert "  acknowledged: exit\n" in ended.out
+    assert "before exit (verified in the model)" in ended.out

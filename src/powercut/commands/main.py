@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from powercut.errors import ExitCode, PowercutError
+from powercut.errors import ALIKE, ExitCode, PowercutError
 from powercut.interrupts import end_as_by_interrupt
 
 COMPLETE_VARIABLE = "_POWERCUT_COMPLETE"  # what the scripts for shells set
@@ -48,6 +48,8 @@ COMMANDS = (
     "doctor",
     "completion",
 )
+
+_INTERPRETERS = {".py": ["python3"], ".sh": ["sh"]}  # of scripts that are not executable
 
 
 class LazyGroup(click.Group):
@@ -84,9 +86,11 @@ class LazyGroup(click.Group):
 
 def _guess(args: list[str]) -> str:
     """What somebody may have meant who named a command that does not exist."""
-    if shutil.which(args[0]):
-        return f" To test a program: powercut test -- {shlex.join(args)}."
-    close = difflib.get_close_matches(args[0], COMMANDS, 1)
+    slip = difflib.get_close_matches(args[0], COMMANDS, 1, ALIKE)
+    if not slip and (shutil.which(args[0]) or Path(args[0]).is_file()):
+        interpreter = _INTERPRETERS.get(Path(args[0]).suffix, []) if not os.access(args[0], os.X_OK) else []
+        return f" To test a program: powercut test -- {shlex.join([*interpreter, *args])}."
+    close = slip or difflib.get_close_matches(args[0], (*COMMANDS, "--help", "--version"), 1)
     return f" Did you mean {close[0]}?" if close else ""
 
 

@@ -9,7 +9,7 @@ from powercut.findings.finding import Location
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Channel
 from powercut.trace.reader import Trace
-from powercut.trace.symbols import Frame, StackResolver, user_frame
+from powercut.trace.symbols import Frame, StackResolver, in_c_library, own_frames, plain_name, user_frame
 
 _SAID = 60  # bytes of output shown
 
@@ -52,7 +52,7 @@ class Places:
         None if they do not part there. What lies deeper, in the C library, may have lines (Valgrind brings its debug
         information along), but nobody can change them.
         """
-        mine, theirs = _own(self.frames(one)), _own(self.frames(other))
+        mine, theirs = own_frames(self.frames(one))[::-1], own_frames(self.frames(other))[::-1]
         for frame, counterpart in zip(mine, theirs, strict=False):
             if frame != counterpart:
                 return (frame, counterpart) if frame.line and counterpart.line else None
@@ -76,15 +76,11 @@ class Places:
         return self.location(event, "acknowledged", f"{text!r} on {channel.name.lower()}")
 
 
-def _own(frames: Sequence[Frame]) -> Sequence[Frame]:
-    """From the outermost frame in to the innermost one of the user's own."""
-    innermost = user_frame(frames)
-    return () if innermost is None else frames[frames.index(innermost) :][::-1]
-
-
 def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str = "") -> Location:
     """A frame of a call stack as a location."""
     stack = tuple(map(str, frames))
     if frame is None:
         return Location(None, None, None, role, what, stack)
+    if in_c_library(frame):  # its lines, where they are known, tell the user nothing
+        return Location(None, None, plain_name(frame), role, what, stack)
     return Location(frame.file, frame.line, frame.function, role, what, stack)
