@@ -200,3 +200,10 @@ def test_without_a_check_replaced_files_are_old_or_new(world: World) -> None:
     ended = world.test("--fs", "posix", check=None)
     assert ended.code == 1
     assert "f holds 3 bytes that are neither its old nor its new content" in ended.out
+
+
+def test_a_word_of_the_check_means_what_is_in_the_data_folder_first(world: World) -> None:
+    """`bank verify bank`: the program beside the data folder and the data in it may have one name."""
+    (world.here / "f").write_text("neither")
+    ended = world.test(check="grep -qx -e old -e new f")
+    assert (ended.code, ended.err) == (0, RECORDING)
