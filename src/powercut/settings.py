@@ -159,13 +159,13 @@ def _check(slug: str, where: str, values: dict[str, Any]) -> None:
         try:
             msgspec.convert(value, _FIELDS[key].type)
         except msgspec.ValidationError as error:
-            raise UsageError(slug, f"{where}{key} must be {_words(_FIELDS[key].type)}, not {value!r}.") from error
+            raise UsageError(slug, f"{where}{key} must be {words_of(_FIELDS[key].type)}, not {value!r}.") from error
         wrong = _wrong(key, value)
         if wrong:
             raise UsageError(slug, f"{where}{key} {wrong}.")
 
 
-def _words(kind: Any) -> str:
+def words_of(kind: Any) -> str:
     """What a setting may be."""
     if get_origin(kind) is Literal:
         *some, last = get_args(kind)
