@@ -101,7 +101,9 @@ def cli(ctx: click.Context) -> None:
     """Find what a power cut would do to your program's data, and the missing sync behind it.
 
     \b
+    powercut init -- ./myprogram args                         settings and a first check
     powercut test --check ./check.py -- ./myprogram args
+    powercut show                                             what was found
 
     \b
     Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 the program or the

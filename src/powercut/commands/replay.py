@@ -16,7 +16,7 @@ from powercut.commands.options import saved_runs
 @click.option("--image", metavar="DIR", type=click.Path(), help="Also leave the image in this new folder.")
 @click.option("--check", metavar="CMD", help="Another check than that of the run.")
 def command(name: str, output: str | None, image: str | None, check: str | None) -> int:
-    """Rebuild the image of a finding and let the check judge it again.
+    """Rebuild the image of a finding, and ask the check again.
 
     Exits with 1 if the check refuses the image as it did before, 0 if it passes now (a fixed recovery), 3 if it cannot
     be run.
