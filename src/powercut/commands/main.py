@@ -65,6 +65,7 @@ class LazyGroup(click.Group):
             return None
         module = cmd_name.replace("+", "x")  # c++
         command: click.Command = import_module(f"powercut.commands.{module}").command
+        command.short_help = (command.help or "").partition("\n")[0]  # click would cut it
         return command
 
     def resolve_command(
