@@ -27,6 +27,12 @@ def test_from_nothing_to_a_finding_in_two_commands(world: World) -> None:
     assert "s.json is not whole" in found.out or "s.json was promised, and it is gone" in found.out
 
 
+def test_a_number_is_not_taken_for_json(world: World) -> None:
+    assert world.run("init", "--", "sh", "-c", "echo 3 > data/count").code == 0
+    assert "count: bytes, 2 long" in (world.here / "powercut.toml").read_text()
+    assert "import json" not in (world.here / "powercut_check.py").read_text()
+
+
 def test_what_is_there_is_kept(world: World) -> None:
     (world.here / "powercut.toml").write_text("seed = 3\n")
     (world.here / "powercut_check.py").write_text("mine")

@@ -21,6 +21,10 @@ WRONG = {
         ["test", "--fs", "ext4", "--", "true"],
         "there is no file system model 'ext4'. Did you mean ext4-ordered? [unknown-fs]",
     ),
+    "forgotten value": (
+        ["test", "--html", "--", "true"],
+        "option '--html' needs a value before --. See powercut test --help [usage]",
+    ),
     "word for help": (["help"], "no such command 'help'. Did you mean --help? See powercut --help [usage]"),
     "forgotten command": (
         ["sh", "-c", "echo a b"],

@@ -74,7 +74,10 @@ class LazyGroup(click.Group):
         """The command that the first word names; a slip of the finger, or a program without `test`, is told."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"No such command {args[0]!r}.{_guess(args)}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _require_values(click.Context(command, ctx, name), rest)
+        return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; that its reader has seen enough, as in `powercut show | head`, is no error."""
@@ -83,6 +86,15 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             stop_printing()
             return int(ExitCode.NOTHING_FOUND)
+
+
+def _require_values(ctx: click.Context, args: list[str]) -> None:
+    """Refuse `--html -- PROGRAM`: click would take the two dashes for the name of a file."""
+    options = [parameter for parameter in ctx.command.params if isinstance(parameter, click.Option)]
+    valued = {name for option in options if not (option.is_flag or option.count) for name in option.opts}
+    end = args.index("--") if "--" in args else 0
+    if end and args[end - 1] in valued:
+        ctx.fail(f"Option {args[end - 1]!r} needs a value before --.")
 
 
 def _guess(args: list[str]) -> str:
