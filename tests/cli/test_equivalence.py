@@ -75,7 +75,7 @@ def test_a_check_that_cannot_be_understood_is_run_on_every_state(world: World) -
 
 def test_a_check_that_looks_at_nothing_is_named(world: World) -> None:
     """Such as one whose words mean files beside the program, not those in the crashed folder."""
-    (world.here / "f").write_text("new")
+    (world.here / "g").write_text("new")
     note = "the check looked at nothing in the data folder: it says the same whatever a power cut leaves there"
-    assert states(world, workload=SAVE, check="grep -q new f")["notes"] == [note]
+    assert states(world, workload=SAVE, check="grep -q new g")["notes"] == [note]
     assert states(world, workload=SAVE, check="ls")["notes"] == []
