@@ -99,11 +99,10 @@ def _require_values(ctx: click.Context, args: list[str]) -> None:
 
 def _guess(args: list[str]) -> str:
     """What somebody may have meant who named a command that does not exist."""
-    slip = difflib.get_close_matches(args[0], COMMANDS, 1, ALIKE)
-    if not slip and (shutil.which(args[0]) or Path(args[0]).is_file()):
+    close = difflib.get_close_matches(args[0], (*COMMANDS, "--help", "--version"), 1, ALIKE)
+    if not close and (shutil.which(args[0]) or Path(args[0]).is_file()):
         interpreter = _INTERPRETERS.get(Path(args[0]).suffix, []) if not os.access(args[0], os.X_OK) else []
         return f" To test a program: powercut test -- {shlex.join([*interpreter, *args])}."
-    close = slip or difflib.get_close_matches(args[0], (*COMMANDS, "--help", "--version"), 1)
     return f" Did you mean {close[0]}?" if close else ""
 
 
