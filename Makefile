@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.powercut-installed
+DOCS_STAMP := $(VENV)/.powercut-docs-installed
 RAY_VENV := .venv-ray
 RAY_STAMP := $(RAY_VENV)/.powercut-installed
 BROWSER_STAMP := $(VENV)/.powercut-browser
@@ -12,7 +13,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 C_FORMAT := $(wildcard native/*.h native/*/*.c native/*/*.h native/*/*/*.c native/*/*/*.h)
 NATIVE := $(C_FORMAT) $(wildcard native/*/*/*.S)
 
-.PHONY: setup demo test test-ray lint format bench dist clean
+.PHONY: setup demo test test-ray lint format bench dist site clean
 
 setup: $(STAMP)
 
@@ -61,6 +62,15 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(C_FORMAT)
+
+# The documentation, with the reference made from the code; links and anchors that lead nowhere end it.
+site: $(DOCS_STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+	@echo "the site is build/site/index.html"
+
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python $(INSTALL) --no-build-isolation --editable ".[dev,docs]"
+	touch $(DOCS_STAMP)
 
 bench: setup
 	$(BIN)/python bench/run.py

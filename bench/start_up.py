@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kit import Row, at_most, cpu_of_children, timed, turns, workspace
+from kit import Row, at_most, cpu_of_children, dearer, timed, turns, workspace
 
 TURNS = 15
 MOST_FOR_HELP = 150.0  # ms
@@ -24,6 +24,7 @@ def measure() -> list[Row]:
         suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_one.py"]
         commands: dict[str, Sequence[str]] = {
             "help": [str(Path(sys.executable).with_name("powercut")), "--help"],
+            "nothing": [sys.executable, "-c", "pass"],
             "with": suite,
             "without": [*suite, "-p", "no:powercut"],
         }
@@ -32,6 +33,7 @@ def measure() -> list[Row]:
     extra = max(least["with"] - least["without"], 0.1)  # less than that cannot be told
     return [
         at_most("powercut --help", least["help"], "ms", MOST_FOR_HELP),
+        dearer("powercut --help", least["help"], "ms", "python -c pass", least["nothing"]),
         at_most("pytest plugin where no test uses it", extra, "ms", MOST_FOR_PLUGIN),
     ]
 

@@ -6,7 +6,11 @@ with the exit code of its class. Anything else that escapes is a bug of powercut
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
 from enum import IntEnum
+
+ALIKE = 0.7  # how alike a slip of the finger is: zfs is not meant to be xfs, nor the program sh to be show
 
 
 class ExitCode(IntEnum):
@@ -45,3 +49,10 @@ class EnvironmentFailure(PowercutError):
     """The workload, the check or the machine failed."""
 
     exit_code = ExitCode.FAILED
+
+
+def suggestion(name: str, known: Collection[str], what: str = "Known") -> str:
+    """A hint for a name that does not exist: the one that was meant, or all there are."""
+    begins = [other for other in known if name and other.startswith(name)]
+    close = begins or difflib.get_close_matches(name, known, 1, ALIKE)
+    return f"Did you mean {close[0]}?" if close else f"{what}: {', '.join(known)}."

@@ -7,7 +7,6 @@ refused before the program is started.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import tomllib
@@ -16,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from powercut.errors import UsageError
+from powercut.errors import UsageError, suggestion
 from powercut.findings.baseline import DEFAULT as BASELINE
 from powercut.model.filesystem import DEFAULT, file_systems
 from powercut.model.memory import AUTO, memory
@@ -173,19 +172,18 @@ def _check(slug: str, where: str, values: dict[str, Any]) -> None:
     """Whether every value can be that of its setting."""
     for key, value in values.items():
         if key not in _FIELDS:
-            close = difflib.get_close_matches(key.replace("_", "-"), _FIELDS, 1)
-            hint = f"Did you mean {close[0]}?" if close else f"Known settings: {', '.join(_FIELDS)}."
+            hint = suggestion(key.replace("_", "-"), _FIELDS, "Known settings")
             raise UsageError(slug, f"{where}there is no setting {key!r}.", hint)
         try:
             msgspec.convert(value, _FIELDS[key].type)
         except msgspec.ValidationError as error:
-            raise UsageError(slug, f"{where}{key} must be {_words(_FIELDS[key].type)}, not {value!r}.") from error
+            raise UsageError(slug, f"{where}{key} must be {words_of(_FIELDS[key].type)}, not {value!r}.") from error
         wrong = _wrong(key, value)
         if wrong:
             raise UsageError(slug, f"{where}{key} {wrong}.")
 
 
-def _words(kind: Any) -> str:
+def words_of(kind: Any) -> str:
     """What a setting may be."""
     if get_origin(kind) is Literal:
         *some, last = get_args(kind)

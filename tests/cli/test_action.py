@@ -105,7 +105,7 @@ def test_inputs_are_variables_not_pieces_of_scripts() -> None:
 
 
 def test_recipes_are_what_these_services_read() -> None:
-    page = (ROOT / "docs" / "ci.md").read_text()
+    page = (ROOT / "docs" / "howto" / "ci.md").read_text()
     github, gitlab = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
     stored_schema(WORKFLOW).validate({"on" if key is True else key: value for key, value in github.items()})
     stored_schema(GITLAB).validate(gitlab)

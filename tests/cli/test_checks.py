@@ -200,3 +200,18 @@ def test_without_a_check_replaced_files_are_old_or_new(world: World) -> None:
     ended = world.test("--fs", "posix", check=None)
     assert ended.code == 1
     assert "f holds 3 bytes that are neither its old nor its new content" in ended.out
+
+
+def test_a_word_of_the_check_means_what_is_in_the_data_folder_first(world: World) -> None:
+    """`bank verify bank`: the program beside the data folder and the data in it may have one name."""
+    (world.here / "f").write_text("neither")
+    ended = world.test(check="grep -qx -e old -e new f")
+    assert (ended.code, ended.err) == (0, RECORDING)
+
+
+def test_what_a_plain_kill_leaves_is_judged_with_all_that_was_said(world: World) -> None:
+    """x without y is what a kill before the words leaves, too; after them it breaks the promise."""
+    check = script(world, '[ ! -e x ] || [ -e y ] || ! grep -q done "$POWERCUT_ACKED"')
+    ended = world.test(workload="mkdir data/x data/y; echo done", check=check)
+    assert ended.code == 1
+    assert "'done' on stdout was said" in ended.out

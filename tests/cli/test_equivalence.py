@@ -71,3 +71,11 @@ def test_a_check_that_cannot_be_understood_is_run_on_every_state(world: World) -
     reason = "states in which the check would read the same are run, too: it talks to another process over a socket"
     assert (counts["equivalent"], counts["code"]) == (0, 0)
     assert reason in counts["notes"]
+
+
+def test_a_check_that_looks_at_nothing_is_named(world: World) -> None:
+    """Such as one whose words mean files beside the program, not those in the crashed folder."""
+    (world.here / "g").write_text("new")
+    note = "the check looked at nothing in the data folder: it says the same whatever a power cut leaves there"
+    assert states(world, workload=SAVE, check="grep -q new g")["notes"] == [note]
+    assert states(world, workload=SAVE, check="ls")["notes"] == []

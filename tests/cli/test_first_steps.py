@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -24,6 +25,12 @@ def test_from_nothing_to_a_finding_in_two_commands(world: World) -> None:
     found = world.run("test", "--", "sh", "-c", SAVE_JSON)
     assert found.code == 1
     assert "s.json is not whole" in found.out or "s.json was promised, and it is gone" in found.out
+
+
+def test_a_number_is_not_taken_for_json(world: World) -> None:
+    assert world.run("init", "--", "sh", "-c", "echo 3 > data/count").code == 0
+    assert "count: bytes, 2 long" in (world.here / "powercut.toml").read_text()
+    assert "import json" not in (world.here / "powercut_check.py").read_text()
 
 
 def test_what_is_there_is_kept(world: World) -> None:
@@ -51,24 +58,47 @@ def test_a_program_that_shows_nothing_leaves_nothing(world: World, workload: str
     assert not list(world.here.glob("powercut*"))
 
 
-def test_bash_completes_commands_options_and_names(world: World) -> None:
+ASKED = {
+    "bash": """
+        eval "$(powercut completion bash)"
+        ask() {
+            COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+            _powercut_completion powercut
+            echo "${COMPREPLY[@]}"
+        }
+        ask powercut rep
+        ask powercut test --fs xfs,bt
+        ask powercut test --max
+    """,
+    "zsh": """
+        autoload -Uz compinit; compinit -u -D
+        eval "$(powercut completion zsh)"
+        compadd() { echo "${completions[@]}" }
+        _describe() { echo "${completions_with_descriptions[@]%%:*}" }
+        ask() { words=("$@") CURRENT=$#; _powercut_completion }
+        ask powercut rep
+        ask powercut test --fs xfs,bt
+        ask powercut test --max
+    """,
+    "fish": """
+        powercut completion fish | source
+        for line in "powercut rep" "powercut test --fs xfs,bt" "powercut test --max"
+            echo (complete -C $line | cut -f 1 | sort -r)
+        end
+    """,
+}
+
+
+@pytest.mark.parametrize("shell", ASKED)
+def test_a_shell_completes_commands_options_and_names(world: World, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
     (world.here / "bin").mkdir()
     tool = world.here / "bin" / "powercut"
     tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m powercut "$@"\n')
     tool.chmod(0o755)
-    script = """
-    eval "$(powercut completion bash)"
-    ask() {
-        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
-        _powercut_completion powercut
-        echo "${COMPREPLY[@]}"
-    }
-    ask powercut rep
-    ask powercut test --fs xfs,bt
-    ask powercut test --max
-    """
-    env = {**world.env, "PATH": f"{tool.parent}:{world.env['PATH']}"}
-    done = subprocess.run(["bash", "-c", script], cwd=world.here, env=env, capture_output=True, text=True)
+    env = {**world.env, "PATH": f"{tool.parent}:{world.env['PATH']}", "HOME": str(world.here)}
+    done = subprocess.run([shell, "-c", ASKED[shell]], cwd=world.here, env=env, capture_output=True, text=True)
     assert done.stdout.splitlines() == ["report replay", "xfs,btrfs", "--max-states"], done.stderr
 
 

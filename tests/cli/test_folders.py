@@ -15,7 +15,8 @@ RECORDING = "powercut: recording in a private copy of HERE/data\n"
 def test_no_such_folder(world: World) -> None:
     ended = world.run("test", "--dir", "nowhere", "--", "sh", "-c", SAVE)
     assert ended.err.splitlines()[-1] == (
-        "powercut: the data folder HERE/nowhere does not exist. Name another one with --dir. [no-such-folder]"
+        "powercut: the data folder HERE/nowhere does not exist. "
+        "Make it, or name another one with --dir. [no-such-folder]"
     )
     assert ended.code == 2
 
@@ -33,7 +34,7 @@ def test_a_link_to_the_folder_is_the_folder(world: World) -> None:
 
 def test_an_empty_folder(world: World) -> None:
     (world.data / "f").unlink()
-    ended = world.test(workload="echo hi > data/new", check="test -d .")
+    ended = world.test(workload="echo hi > data/new", check="ls")
     assert (ended.code, ended.err) == (0, RECORDING)
 
 

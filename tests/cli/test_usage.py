@@ -13,6 +13,19 @@ from tests.cli.kit import World
 WRONG = {
     "unknown command": (["frob"], "no such command 'frob'. See powercut --help [usage]"),
     "mistyped command": (["tets"], "no such command 'tets'. Did you mean test? See powercut --help [usage]"),
+    "mistyped command that is a program": (
+        ["tset", "--", "true"],
+        "no such command 'tset'. Did you mean test? See powercut --help [usage]",
+    ),
+    "near a model": (
+        ["test", "--fs", "ext4", "--", "true"],
+        "there is no file system model 'ext4'. Did you mean ext4-ordered? [unknown-fs]",
+    ),
+    "forgotten value": (
+        ["test", "--html", "--", "true"],
+        "option '--html' needs a value before --. See powercut test --help [usage]",
+    ),
+    "word for help": (["help"], "no such command 'help'. Did you mean --help? See powercut --help [usage]"),
     "forgotten command": (
         ["sh", "-c", "echo a b"],
         "no such command 'sh'. To test a program: powercut test -- sh -c 'echo a b'. See powercut --help [usage]",
@@ -21,8 +34,8 @@ WRONG = {
         ["test", "--frob", "--", "true"],
         "no such option '--frob'. Did you mean '--fs'? See powercut test --help [usage]",
     ),
-    "no workload": (["test"], "missing argument 'WORKLOAD...'. See powercut test --help [usage]"),
-    "empty workload": (["test", "--"], "missing argument 'WORKLOAD...'. See powercut test --help [usage]"),
+    "no workload": (["test"], "missing argument '-- PROGRAM [ARG]...'. See powercut test --help [usage]"),
+    "empty workload": (["test", "--"], "missing argument '-- PROGRAM [ARG]...'. See powercut test --help [usage]"),
     "no trace": (["explore"], "missing argument 'TRACE'. See powercut explore --help [usage]"),
     "nothing to weigh": (
         ["syncs", "--check", "true"],
@@ -97,11 +110,19 @@ def test_wrong_usage_is_one_line_and_exit_2(world: World, case: str) -> None:
     assert not (world.here / ".powercut").exists()
 
 
+def test_a_script_as_command_is_told_how_it_is_tested(world: World) -> None:
+    (world.here / "notes.py").write_text("print()")
+    ended = world.run("notes.py", "a b")
+    assert ended.code == 2
+    assert "To test a program: powercut test -- python3 notes.py 'a b'. " in ended.err
+
+
 def test_powercut_alone_explains_itself(world: World) -> None:
     ended = world.run()
     assert ended.code == 2
     assert ended.out.startswith("Usage: powercut ")
     assert all(f"\n  {name} " in ended.out for name in COMMANDS)
+    assert "..." not in ended.out.partition("\nCommands:")[2], "no line is cut"
 
 
 def test_help_tells_the_exit_codes_and_needs_no_heavy_modules() -> None:

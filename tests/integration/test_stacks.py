@@ -428,6 +428,8 @@ def test_cut_tables() -> None:
 PYTHON_LIBRARY = Frame("dump", "/usr/lib/python3.11/json/__init__.py", 179, None, python=True)
 PYTHON_USER = Frame("save", "/app/app.py", 3, None, python=True)
 C_LIBRARY = Frame("write", "write.c", 26, "/usr/lib/x86_64-linux-gnu/libc.so.6")
+C_EXIT = Frame("__GI_exit", "exit.c", 146, "/usr/lib/x86_64-linux-gnu/libc.so.6")
+C_START = Frame("_start", None, None, "/app/program")
 C_USER = Frame("put", "/app/put.c", 9, "/app/program")
 C_HEADER = Frame("flush", "/usr/include/c++/12/fstream", 100, "/app/program")
 C_STRIPPED = Frame("program+0x10", None, None, "/app/program")
@@ -442,6 +444,7 @@ C_STRIPPED = Frame("program+0x10", None, None, "/app/program")
         ([C_LIBRARY, C_HEADER, C_USER], C_USER),
         ([C_LIBRARY, C_STRIPPED], C_STRIPPED),
         ([C_LIBRARY], C_LIBRARY),
+        ([C_LIBRARY, C_EXIT, C_START], C_EXIT),
     ],
 )
 def test_user_frame(frames: list[Frame], expected: Frame | None) -> None:

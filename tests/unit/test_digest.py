@@ -131,6 +131,21 @@ def test_identity_is_the_same_for_one_set_and_differs_for_others() -> None:
             assert known.setdefault(timeline.identity(state), kept) == kept
 
 
+def test_what_is_judged_for_a_state_keeps_the_same_and_owes_most() -> None:
+    """States that are one by their identity are told the same words: those at the crash point that covers them."""
+    owing_less = 0
+    for seed in range(120):
+        row = list(FILE_SYSTEMS.values())[seed % len(FILE_SYSTEMS)]
+        timeline = Timeline(to_trace([*RunMaker(seed).make(8), ("print", b"x")]), row)
+        for _, (_, state) in zip(range(150), queue(timeline, seed), strict=False):
+            judged, point = timeline.owing_most(state), timeline.points[timeline.identity(state)[0]]
+            assert timeline.identity(judged) == timeline.identity(state)
+            assert timeline.kept(judged) == timeline.kept(state)
+            assert timeline.acked(judged.point) == timeline.acked(point)
+            owing_less += timeline.acked(state.point) != timeline.acked(point)
+    assert owing_less > 0
+
+
 def test_all_states_are_covered_and_counted_once() -> None:
     """What the queue yields is exactly what the lattices of all points hold."""
     for seed in range(120):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from docsite.messages import messages
 
 from powercut.commands.main import COMMANDS, cli
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
@@ -26,48 +26,9 @@ from powercut.syncs.sites import Site
 from powercut.syncs.verdict import Judgement, Need, SyncReport, SyncsRun, Why
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "src" / "powercut").rglob("*.py"))
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-PAGES += sorted((ROOT / "docs").glob("*.md"))
-
-SLUG = re.compile(r"[a-z]+(-[a-z]+)+")
-PRINTED = re.compile(r"\[([a-z]+(?:-[a-z]+)*)\]\"")  # a message that is printed without an exception
-SENT = re.compile(r"Message\.FAILED, \(\"([a-z-]+)\"")  # a message that a worker sends to the engine
-
-
-def error_classes(trees: list[ast.Module]) -> set[str]:
-    """PowercutError and everything below it, by name."""
-    names, before = {"PowercutError"}, 0
-    while len(names) > before:
-        before = len(names)
-        for tree in trees:
-            for node in ast.walk(tree):
-                if isinstance(node, ast.ClassDef) and names & {getattr(base, "id", "") for base in node.bases}:
-                    names.add(node.name)
-    return names
-
-
-def helpers(trees: list[ast.Module]) -> set[str]:
-    """Functions that are given a code: their first parameter is called `slug`."""
-    functions = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    return {function.name for function in functions if [a.arg for a in function.args.args[:1]] == ["slug"]}
-
-
-def slugs() -> dict[str, str]:
-    """Every code of a message, and the file that has it."""
-    texts = {path: path.read_text() for path in SOURCES}
-    trees = {path: ast.parse(text) for path, text in texts.items()}
-    everything = list(trees.values())
-    errors = error_classes(everything) | helpers(everything) | {"cls"}  # `cls(...)`: a constructor of an error class
-    found = {}
-    for path, tree in trees.items():
-        for call in ast.walk(tree):
-            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in errors and call.args:
-                first = call.args[0]
-                if isinstance(first, ast.Constant) and SLUG.fullmatch(str(first.value)):
-                    found[str(first.value)] = path.name
-        found.update((slug, path.name) for slug in PRINTED.findall(texts[path]) + SENT.findall(texts[path]))
-    return found
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
+NOT_IN_DOCS = {"readme.md", "architecture.md", "contributing.md", "changelog.md", "benchmarks.md", "corpus.md"}
 
 
 def documented() -> set[str]:
@@ -91,16 +52,16 @@ def shown_commands() -> Iterator[list[str]]:
 def test_the_search_for_messages_finds_each_way_of_making_one() -> None:
     """Otherwise the next test passes by seeing nothing."""
     by_each_way = {"unknown-fs", "bad-setting", "scratch-full", "copy-failed", "worker-failed", "interrupted"}
-    assert by_each_way <= set(slugs())
+    assert by_each_way <= set(messages())
 
 
 def test_every_message_is_explained() -> None:
-    missing = {slug: file for slug, file in slugs().items() if slug not in documented()}
+    missing = {slug: found.files for slug, found in messages().items() if slug not in documented()}
     assert not missing, "explain these in docs/messages.md"
 
 
 def test_no_message_is_explained_that_does_not_exist() -> None:
-    assert documented() <= set(slugs())
+    assert documented() <= set(messages())
 
 
 def test_architecture_is_short() -> None:
@@ -126,16 +87,16 @@ def test_every_command_is_shown() -> None:
     assert {words[0] for words in shown_commands()} == set(cli.list_commands(None))  # type: ignore[arg-type]
 
 
-def test_settings_in_readme_are_all_there_are(tmp_path: Path) -> None:
-    (block,) = blocks(ROOT / "README.md", "toml")
+def test_settings_that_are_shown_are_all_there_are(tmp_path: Path) -> None:
+    (block,) = blocks(ROOT / "docs" / "settings.md", "toml")
     (tmp_path / "powercut.toml").write_text(block)
     load_settings(tmp_path, {})
     shown = set(re.findall(r"^([a-z-]+) =", block, re.MULTILINE))
     assert shown == {field.encode_name for field in msgspec.structs.fields(Settings)}
 
 
-def test_defaults_in_readme_are_right(tmp_path: Path) -> None:
-    (block,) = blocks(ROOT / "README.md", "toml")
+def test_defaults_that_are_shown_are_right(tmp_path: Path) -> None:
+    (block,) = blocks(ROOT / "docs" / "settings.md", "toml")
     (tmp_path / "powercut.toml").write_text(block)
     shown, defaults = load_settings(tmp_path, {}), Settings()
     different = {name for name in Settings.__struct_fields__ if getattr(shown, name) != getattr(defaults, name)}
@@ -204,7 +165,27 @@ def in_words(answer: object) -> str:
     return str(getattr(answer, "value", answer))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text()):
+        found = page.parent / target if target else page
+        assert found.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(found), f"{page.name} links to {target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What headings can be linked to, as GitHub and the site name them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+
+
+def test_every_page_is_on_the_site() -> None:
+    """`make site` says the same; this needs no mkdocs."""
+    listed = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    assert listed - {f"project/{name}" for name in NOT_IN_DOCS} == pages
+
+
+def test_readme_is_read_in_two_minutes() -> None:
+    prose = re.sub(r"^```.*?^```", "", (ROOT / "README.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert len(prose.split()) < 650

@@ -14,7 +14,7 @@ from pathlib import Path
 from powercut import _engine
 from powercut.assertions.build import checker
 from powercut.assertions.outcome import Outcome, checker_failed, read_outcome
-from powercut.errors import EnvironmentFailure, UsageError
+from powercut.errors import EnvironmentFailure, UsageError, suggestion
 from powercut.record.recorder import find_program
 
 HUNG, INTERRUPTED = "hung", "interrupted"
@@ -100,7 +100,7 @@ def _arguments(options: CheckOptions) -> list[str]:
 
 def _require_model(name: str | None) -> None:
     if name is not None and name not in MODELS:
-        raise UsageError("unknown-check-model", f"there is no model {name!r}.", f"Known: {', '.join(MODELS)}.")
+        raise UsageError("unknown-check-model", f"there is no model {name!r}.", suggestion(name, MODELS))
 
 
 def _run(words: list[str], cwd: Path, options: CheckOptions) -> str:

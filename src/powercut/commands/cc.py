@@ -11,7 +11,11 @@ def compile_command(name: str, *, plus: bool) -> click.Command:
     """The command for C, or for C++."""
 
     @click.command(name, context_settings=_SETTINGS)
-    @click.option("--compiler", metavar="COMMAND", help="gcc or clang, with its options (default: see docs).")
+    @click.option(
+        "--compiler",
+        metavar="COMMAND",
+        help="gcc or clang, with its options (default: POWERCUT_CC or cc; for C++ POWERCUT_CXX or c++).",
+    )
     @click.argument("words", nargs=-1, type=click.UNPROCESSED)
     @click.pass_context
     def command(ctx: click.Context, words: tuple[str, ...], compiler: str | None) -> int:
@@ -23,9 +27,10 @@ def compile_command(name: str, *, plus: bool) -> click.Command:
         return compile_tracked(find_compiler(compiler or default_compiler(plus=plus)), words)
 
     language = "C++" if plus else "C"
-    command.help = f"""Compile {language} so that stores, flushes and fences are recorded for powercut check.
+    command.help = f"""Compile {language} so that powercut check sees what it stores.
 
-    Everything but --compiler, which comes first, goes to the compiler. Stands where a build names its compiler.
+    Stores, flushes and fences are recorded. Everything but --compiler, which comes first, goes to the compiler. Stands
+    where a build names its compiler.
 
     \b
     powercut {name} -O2 store.c -o store

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from powercut import __version__
-from powercut.commands.options import JSON_OPTION, baseline_options, settings_from
+from powercut.commands.options import JSON_OPTION, baseline_options, optional_workload, settings_from
 from powercut.errors import EnvironmentFailure, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--output", metavar="DIR", type=click.Path(file_okay=False), help="Saved runs (default .powercut).")
 @baseline_options
 @JSON_OPTION
-@click.argument("workload", nargs=-1, type=click.UNPROCESSED)
+@optional_workload
 def command(
     workload: tuple[str, ...],
     model: str | None,

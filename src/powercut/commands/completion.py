@@ -5,12 +5,15 @@ from __future__ import annotations
 import click
 
 SHELLS = ("bash", "zsh", "fish")
+_WHOLE_WORDS = ('string split ","', 'string split --max 1 ","')  # click's script cuts `xfs,btrfs` after xfs
 
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> int:
-    """Print a script that makes the Tab key complete commands, options, models and saved runs.
+    """Print a script that makes the Tab key know powercut.
+
+    It completes commands, options, models and saved runs.
 
     \b
     powercut completion bash > ~/.local/share/bash-completion/completions/powercut
@@ -23,5 +26,6 @@ def command(shell: str) -> int:
 
     found = get_completion_class(shell)
     assert found is not None, "click knows the three shells"
-    click.echo(found(cli, {}, "powercut", COMPLETE_VARIABLE).source(), nl=False)
+    script = found(cli, {}, "powercut", COMPLETE_VARIABLE).source()
+    click.echo(script.replace(*_WHOLE_WORDS) if shell == "fish" else script, nl=False)
     return 0

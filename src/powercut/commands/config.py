@@ -12,7 +12,7 @@ import click
 @click.option("--libs", is_flag=True, help="Flags for linking, for the end of the command line.")
 @click.option("--static", is_flag=True, help="Link libpowercut into the program (default: as a shared library).")
 def command(cflags: bool, libs: bool, static: bool) -> int:
-    """Print what a build of a C or C++ program with assertions needs.
+    """Print the flags for a build of C or C++ with assertions.
 
     \b
     cc $(powercut config --cflags) store.c -o store $(powercut config --libs)

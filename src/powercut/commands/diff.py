@@ -14,10 +14,10 @@ from powercut.commands.options import saved_runs
 @click.option("--json", "json_file", metavar="FILE", help="Write a JSON report; - for standard output.")
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 def command(old: str, new: str, json_file: str | None, output: str | None) -> int:
-    """Compare two saved runs by the ids of what they found; runs are numbers or folders.
+    """Compare two saved runs: what is new, gone, unchanged.
 
-    Exits with 1 if the second run has a finding, or a bug of the trace analysis, that the first had not and that is not
-    in the baseline.
+    Runs are numbers or folders; findings are known by their ids. Exits with 1 if the second run has a finding, or a
+    bug of the trace analysis, that the first had not and that is not in the baseline.
 
     \b
     powercut diff 11 12

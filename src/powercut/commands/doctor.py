@@ -7,7 +7,7 @@ import click
 
 @click.command("doctor")
 def command() -> int:
-    """Tell what powercut can do on this machine, and how to get the rest.
+    """Tell what powercut can do here, and how to get the rest.
 
     Each gap ends with the command that closes it. Exits with 0 if programs can be recorded and tested here, 3 if not.
 

@@ -20,9 +20,10 @@ _SETTINGS = "powercut.toml"
 @click.option("--force", is_flag=True, help="Write powercut.toml anew; a check that is there is always kept.")
 @workload_argument
 def command(workload: tuple[str, ...], dir: str | None, force: bool) -> int:
-    """Run a program once, and write a powercut.toml and a check for it, both with comments.
+    """Run a program once, and write first settings and a check.
 
-    The program runs on a private copy of the folder, so its files stay as they are.
+    They are powercut.toml and powercut_check.py, both with comments. The program runs on a private copy of the
+    folder, so its files stay as they are.
 
     \b
     powercut init -- python3 save_settings.py

@@ -21,7 +21,7 @@ def command(
     write_baseline: bool,
     json_file: str | None,
 ) -> int:
-    """Look for flushes, fences and syncs that are missing or for nothing.
+    """Look for missing and needless flushes, fences and syncs.
 
     Exits with 1 if there are bugs that are not in the baseline; warnings alone do not count.
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from powercut.errors import ExitCode, PowercutError
+from powercut.errors import ALIKE, ExitCode, PowercutError
 from powercut.interrupts import end_as_by_interrupt
 
 COMPLETE_VARIABLE = "_POWERCUT_COMPLETE"  # what the scripts for shells set
@@ -50,6 +50,8 @@ COMMANDS = (
     "completion",
 )
 
+_INTERPRETERS = {".py": ["python3"], ".sh": ["sh"]}  # of scripts that are not executable
+
 
 class LazyGroup(click.Group):
     """Loads the module of a command when it is used; the first line of its docstring is its short help."""
@@ -64,6 +66,7 @@ class LazyGroup(click.Group):
             return None
         module = cmd_name.replace("+", "x")  # c++
         command: click.Command = import_module(f"powercut.commands.{module}").command
+        command.short_help = (command.help or "").partition("\n")[0]  # click would cut it
         return command
 
     def resolve_command(
@@ -72,7 +75,10 @@ class LazyGroup(click.Group):
         """The command that the first word names; a slip of the finger, or a program without `test`, is told."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"No such command {args[0]!r}.{_guess(args)}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _require_values(click.Context(command, ctx, name), rest)
+        return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; that its reader has seen enough, as in `powercut show | head`, is no error."""
@@ -83,11 +89,21 @@ class LazyGroup(click.Group):
             return int(ExitCode.NOTHING_FOUND)
 
 
+def _require_values(ctx: click.Context, args: list[str]) -> None:
+    """Refuse `--html -- PROGRAM`: click would take the two dashes for the name of a file."""
+    options = [parameter for parameter in ctx.command.params if isinstance(parameter, click.Option)]
+    valued = {name for option in options if not (option.is_flag or option.count) for name in option.opts}
+    end = args.index("--") if "--" in args else 0
+    if end and args[end - 1] in valued:
+        ctx.fail(f"Option {args[end - 1]!r} needs a value before --.")
+
+
 def _guess(args: list[str]) -> str:
     """What somebody may have meant who named a command that does not exist."""
-    if shutil.which(args[0]):
-        return f" To test a program: powercut test -- {shlex.join(args)}."
-    close = difflib.get_close_matches(args[0], COMMANDS, 1)
+    close = difflib.get_close_matches(args[0], (*COMMANDS, "--help", "--version"), 1, ALIKE)
+    if not close and (shutil.which(args[0]) or Path(args[0]).is_file()):
+        interpreter = _INTERPRETERS.get(Path(args[0]).suffix, []) if not os.access(args[0], os.X_OK) else []
+        return f" To test a program: powercut test -- {shlex.join([*interpreter, *args])}."
     return f" Did you mean {close[0]}?" if close else ""
 
 
@@ -98,7 +114,9 @@ def cli(ctx: click.Context) -> None:
     """Find what a power cut would do to your program's data, and the missing sync behind it.
 
     \b
+    powercut init -- ./myprogram args                         settings and a first check
     powercut test --check ./check.py -- ./myprogram args
+    powercut show                                             what was found
 
     \b
     Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 the program or the

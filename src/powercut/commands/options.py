@@ -126,7 +126,9 @@ report_options = _apply(_REPORTS)
 baseline_options = _apply(_BASELINE)
 common_options = _apply(_COMMON)
 record_options = _apply(_RECORD)
-workload_argument = click.argument("workload", nargs=-1, required=True, type=click.UNPROCESSED)
+_PROGRAM = "-- PROGRAM [ARG]..."
+workload_argument = click.argument("workload", nargs=-1, required=True, type=click.UNPROCESSED, metavar=_PROGRAM)
+optional_workload = click.argument("workload", nargs=-1, type=click.UNPROCESSED, metavar=f"[{_PROGRAM}]")
 
 
 def settings_from(options: dict[str, Any]) -> tuple[Settings, Path]:

@@ -11,7 +11,7 @@ import click
 @click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default).")
 @click.option("--curve", is_flag=True, help="Say how many were known after each twentieth of the run.")
 def command(trace: str, granularity: str, memory: str | None, curve: bool) -> int:
-    """Draw the failure points of a recorded program as a tree of calls.
+    """Draw the failure points of a recorded program as a tree.
 
     A failure point is a flush, fence or sync call with a change before it, once for each call stack; with
     --granularity store, every store or write. `powercut test` kills the program, in the model, at each of them.

@@ -17,7 +17,7 @@ from powercut.commands.options import saved_runs
 @click.option("--check", metavar="CMD", help="Another check than that of the run.")
 @click.option("--tries", type=click.IntRange(1, 1000), default=5, metavar="N", help="Executions of a race (default 5).")
 def command(name: str, output: str | None, image: str | None, check: str | None, tries: int) -> int:
-    """Rebuild the image of a finding and let the check judge it again; of a race, execute the program again.
+    """Rebuild the image of a finding, and ask the check again; of a race, execute it again.
 
     Exits with 1 if the check refuses the image as it did before, or the race is seen again, 0 if not (it is fixed), 3
     if it cannot be run.

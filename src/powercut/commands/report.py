@@ -27,9 +27,10 @@ _MOST_NAMED = 3
 @report_options
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 def command(name: str | None, form: str | None, file: str, schema: bool, output: str | None, **options: Any) -> int:
-    """Write a saved run in other forms: the last one, or that of a number.
+    """Write a saved run as HTML, SARIF, JUnit and others.
 
-    What cannot be written is said, and all the rest is written. Paths are relative to the current folder.
+    Without RUN, it is the last one. What cannot be written is said, and all the rest is written. Paths are relative
+    to the current folder.
 
     \b
     powercut report --format markdown

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 @report_options
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 def command(name: str | None, output: str | None, **given: Any) -> int:
-    """Go on with a run that was stopped: by Ctrl-C, its budget, a kill or a power cut.
+    """Go on with a run that was stopped.
 
-    The program is not started again: the trace of the run is searched as it was planned. What the check has judged
-    already is not asked again. Without RUN, the last run goes on.
+    It may have been stopped by Ctrl-C, its budget, a kill or a power cut. The program is not started again: the trace
+    of the run is searched as it was planned. What the check has judged already is not asked again. Without RUN, the
+    last run goes on.
 
     \b
     powercut resume

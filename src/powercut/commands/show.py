@@ -15,7 +15,7 @@ from powercut.commands.options import saved_runs
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 @click.option("--diff/--no-diff", default=True, help="Show how the image differs from the folder without a crash.")
 def command(what: str | None, output: str | None, diff: bool) -> int:
-    """Explain a finding, list the findings of a run, or list the events of a trace.
+    """Explain a finding, or list those of a run, or a trace.
 
     \b
     powercut show                 the findings of the last run

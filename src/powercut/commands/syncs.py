@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from powercut.commands.options import JSON_OPTION, common_options, judge_options, record_options, settings_from
+from powercut.commands.options import (
+    JSON_OPTION,
+    common_options,
+    judge_options,
+    optional_workload,
+    record_options,
+    settings_from,
+)
 
 if TYPE_CHECKING:
     from powercut.syncs.verdict import SyncsRun
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
 @judge_options
 @JSON_OPTION
 @common_options
-@click.argument("workload", nargs=-1, type=click.UNPROCESSED)
+@optional_workload
 def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | None, **options: Any) -> int:
     """Tell which syncs, flushes and fences of a program are needed.
 

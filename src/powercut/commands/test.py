@@ -25,9 +25,9 @@ from powercut.commands.options import (
 @common_options
 @workload_argument
 def command(workload: tuple[str, ...], write_baseline: bool, **options: Any) -> int:
-    """Crash-test a program: run it once, judge every state a power cut could leave.
+    """Crash-test a program: judge all states a power cut can leave.
 
-    The program runs on a private copy of its data folder. Each crash state is shown to the check as that folder:
+    The program runs once, on a private copy of its data folder. Each crash state is shown to the check as that folder:
     POWERCUT_DIR names it, POWERCUT_ACKED is a file with what the program had printed before the crash, and
     POWERCUT_SENT one with what it had sent over sockets. Without a check, every replaced or rewritten file must be old
     or new, and nothing synced may be lost.

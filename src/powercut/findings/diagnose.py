@@ -116,9 +116,9 @@ class Diagnosis:
         return None if shows else state
 
     def _add_model(self, finding: Finding, number: int) -> None:
-        name = self._timelines[number].label
-        if name not in finding.models:
-            finding.models.append(name)
+        """Note a model, in the order in which models were asked for, whichever showed it first."""
+        found = {*finding.models, self._timelines[number].label}
+        finding.models[:] = [timeline.label for timeline in self._timelines if timeline.label in found]
 
     # Classification
 

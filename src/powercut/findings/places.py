@@ -9,7 +9,15 @@ from powercut.findings.finding import Location
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Channel
 from powercut.trace.reader import Trace
-from powercut.trace.symbols import Frame, StackResolver, Symbolizer, user_frame
+from powercut.trace.symbols import (
+    Frame,
+    StackResolver,
+    Symbolizer,
+    in_c_library,
+    own_frames,
+    plain_name,
+    user_frame,
+)
 
 _SAID = 60  # bytes of output shown
 
@@ -48,8 +56,12 @@ class Places:
         return place_of(user_frame(frames), frames, role, what)
 
     def apart(self, one: int, other: int) -> tuple[Frame, Frame] | None:
-        """Where the call stacks of two events part: a helper that both go through says nothing; None if they do not."""
-        mine, theirs = self.frames(one)[::-1], self.frames(other)[::-1]
+        """Where the user's own callers of two events part: a helper that both go through says nothing.
+
+        None if they do not part there. What lies deeper, in the C library, may have lines (Valgrind brings its debug
+        information along), but nobody can change them.
+        """
+        mine, theirs = own_frames(self.frames(one))[::-1], own_frames(self.frames(other))[::-1]
         for frame, counterpart in zip(mine, theirs, strict=False):
             if frame != counterpart:
                 return (frame, counterpart) if frame.line and counterpart.line else None
@@ -78,4 +90,6 @@ def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str 
     stack = tuple(map(str, frames))
     if frame is None:
         return Location(None, None, None, role, what, stack)
+    if in_c_library(frame):  # its lines, where they are known, tell the user nothing
+        return Location(None, None, plain_name(frame), role, what, stack)
     return Location(frame.file, frame.line, frame.function, role, what, stack)

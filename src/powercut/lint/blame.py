@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from powercut.findings.finding import Location
 from powercut.findings.places import Places, place_of
-from powercut.trace.symbols import Frame, user_frame
+from powercut.trace.symbols import Frame, own_frames, user_frame
 
 _PERSISTING = frozenset({"flushed", "flushed before", "fenced", "fenced before", "synced"})
 _Function = tuple[str, str | None]
@@ -37,7 +37,7 @@ class Blame:
         return frames[: frames.index(blamed) + 1] if blamed is not None else frames
 
     def _frame(self, frames: Sequence[Frame], role: str) -> Frame | None:
-        own = _own(frames)
+        own = own_frames(frames)
         if role in _PERSISTING:
             working = (number for number, frame in enumerate(own) if _function(frame) in self._working)
             own = own[next(working, 0) :]
@@ -47,13 +47,7 @@ class Blame:
         stacks = list(stacks)
         self._places.prepare(stacks)
         for stack in stacks:
-            yield from map(_function, _own(self._places.frames_of(stack)))
-
-
-def _own(frames: Sequence[Frame]) -> Sequence[Frame]:
-    """The frames from the user's own innermost one outwards."""
-    frame = user_frame(frames)
-    return frames[frames.index(frame) :] if frame is not None else frames
+            yield from map(_function, own_frames(self._places.frames_of(stack)))
 
 
 def _function(frame: Frame) -> _Function:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from powercut.errors import UsageError
+from powercut.errors import UsageError, suggestion
 from powercut.model.memory import AUTO, Memory, memory
 
 BLOCK = 4096  # what the page cache writes back in one piece
@@ -115,8 +115,8 @@ def file_systems(names: str, memory_name: str = AUTO.name) -> list[FileSystem]:
     rows = []
     for name in (part.strip() for part in names.split(",")):
         if name not in FILE_SYSTEMS:
-            known = ", ".join(FILE_SYSTEMS)
-            raise UsageError("unknown-fs", f"there is no file system model {name!r}.", f"Known: {known}, all.")
+            hint = suggestion(name, [*FILE_SYSTEMS, "all"])
+            raise UsageError("unknown-fs", f"there is no file system model {name!r}.", hint)
         row = replace(FILE_SYSTEMS[name], memory=mapped)
         if row not in rows:
             rows.append(row)

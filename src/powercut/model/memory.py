@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from powercut.errors import UsageError
+from powercut.errors import UsageError, suggestion
 from powercut.trace.layout import LINE
 
 __all__ = ["AUTO", "EADR", "LINE", "MEMORIES", "PAGE_CACHE", "PX86", "Memory", "memory"]
@@ -41,5 +41,5 @@ MEMORIES: dict[str, Memory] = {row.name: row for row in (AUTO, PX86, EADR, PAGE_
 def memory(name: str) -> Memory:
     """The row for a --memory value."""
     if name not in MEMORIES:
-        raise UsageError("unknown-memory", f"there is no memory model {name!r}.", f"Known: {', '.join(MEMORIES)}.")
+        raise UsageError("unknown-memory", f"there is no memory model {name!r}.", suggestion(name, MEMORIES))
     return MEMORIES[name]

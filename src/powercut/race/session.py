@@ -171,13 +171,13 @@ class RaceSession:
 
     def _recovery_command(self, command: Sequence[str]) -> Sequence[str]:
         given = self._options.recovery
-        return check_command(given, self._session.cwd) if given is not None else command
+        return check_command(given, self._session.cwd, self._session.folder) if given is not None else command
 
     def _check(self) -> Check | None:
         settings, session = self._session.settings, self._session
         if settings.check is None:
             return None
-        argv = check_command(settings.check, session.cwd)
+        argv = check_command(settings.check, session.cwd, session.folder)
 
         def judge(timeline: Timeline, state: State) -> Verdict:
             oracle = CommandOracle(argv, settings.timeout, check_environment(timeline))
@@ -238,7 +238,7 @@ class RaceSession:
             version=version("powercut"),
             command=list(command),
             folder=str(session.folder),
-            check=check_command(settings.check, session.cwd) if settings.check else None,
+            check=check_command(settings.check, session.cwd, session.folder) if settings.check else None,
             timeout=settings.timeout,
             findings=sorted(docket.findings.values(), key=lambda one: (one.severity, order.index(one.kind), one.id)),
             states={"tested": docket.validator.images, "equal": docket.validator.equal},

@@ -49,7 +49,9 @@ class PrivateCopy:
         folder = self._folder
         if not folder.is_dir():
             what = "is not a folder" if folder.exists() else "does not exist"
-            raise UsageError("no-such-folder", f"the data folder {folder} {what}.", "Name another one with --dir.")
+            raise UsageError(
+                "no-such-folder", f"the data folder {folder} {what}.", "Make it, or name another one with --dir."
+            )
         copies = 1 if self._in_view else 2
         need = copies * sum(512 * blocks for _, (blocks, *_) in self._entries(self._content))
         self._scratch = make_scratch(ScratchPolicy(folder=self._policy, need=need), folder, 1, namespaces=False)

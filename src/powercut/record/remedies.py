@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
+import sys
+from importlib.metadata import distribution
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import powercut
 
@@ -29,18 +33,30 @@ def install(package: str) -> str:
 
 def reinstall() -> str:
     """What brings back files that are missing: in the checkout that it runs from, or from a package."""
-    return _made_again() or "pip install --force-reinstall --no-cache-dir powercut"
+    return _made_again() or _from_package()
 
 
 def rebuild() -> str:
     """What builds powercut again, with what this machine has by now; a wheel would be as the one before."""
-    return _made_again() or "pip install --force-reinstall --no-cache-dir --no-binary powercut powercut"
+    return _made_again() or _from_package("--no-binary", "powercut")
 
 
 def _made_again() -> str:
     """What does both in a checkout; empty elsewhere."""
     checkout = Path(powercut.__file__).resolve().parents[2]
     return f"make -C {shlex.quote(str(checkout))} clean setup" if (checkout / "Makefile").is_file() else ""
+
+
+def _from_package(*options: str) -> str:
+    pip = [sys.executable, "-m", "pip", "install", "--force-reinstall", "--no-cache-dir"]
+    return shlex.join([*pip, *options, _origin()])
+
+
+def _origin() -> str:
+    """What powercut was installed from: a folder or file of the user's, as pip has noted it, or the package index."""
+    noted = distribution("powercut").read_text("direct_url.json")
+    url = urlsplit(json.loads(noted)["url"] if noted else "")
+    return unquote(url.path) if url.scheme == "file" else "powercut"
 
 
 def allow_tracing() -> str:

@@ -5,14 +5,13 @@ The table is read for `--help`, so the modules behind it are loaded when a repor
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from powercut.errors import UsageError
+from powercut.errors import UsageError, suggestion
 
 if TYPE_CHECKING:
     from powercut.run.store import SavedRun
@@ -59,7 +58,5 @@ def format_named(name: str) -> Format:
     """The form of a name."""
     found = {form.name: form for form in FORMATS}
     if name not in found:
-        close = difflib.get_close_matches(name, found, 1)
-        hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(found)}."
-        raise UsageError("unknown-format", f"there is no report format {name!r}.", hint)
+        raise UsageError("unknown-format", f"there is no report format {name!r}.", suggestion(name, found))
     return found[name]

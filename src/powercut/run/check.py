@@ -15,8 +15,8 @@ from powercut.record.recorder import find_program
 from powercut.states.timeline import Timeline
 
 
-def check_command(text: str, cwd: Path) -> list[str]:
-    """The check as an argument list, its program found now: checks run in another folder."""
+def check_command(text: str, cwd: Path, folder: Path) -> list[str]:
+    """The check as an argument list, its program found now: checks run in an image of the data folder."""
     try:
         argv = shlex.split(text)
     except ValueError as error:
@@ -26,7 +26,7 @@ def check_command(text: str, cwd: Path) -> list[str]:
     program = find_program(argv[0], cwd)
     if os.sep in program:
         program = str(cwd / program)
-    rest = [str(cwd / word) if _is_file_here(word, cwd) else word for word in argv[1:]]
+    rest = [str(cwd / word) if _is_file(cwd / word) and _may_be_here(word, folder) else word for word in argv[1:]]
     return [program, *rest]
 
 
@@ -36,12 +36,14 @@ def check_environment(timeline: Timeline) -> dict[str, str]:
     return {**persistent, **os.environ}
 
 
-def _is_file_here(word: str, cwd: Path) -> bool:
-    """Relative paths in the check mean files where powercut was started, not in the crashed folder."""
-    if word.startswith(("-", "/")):
-        return False
+def _may_be_here(word: str, folder: Path) -> bool:
+    """Whether a word can mean a file where powercut was started: what is in the data folder is meant there."""
+    return not word.startswith(("-", "/")) and not _is_file(folder / word)
+
+
+def _is_file(path: Path) -> bool:
     try:
-        return (cwd / word).is_file()
+        return path.is_file()
     except OSError:  # a script in an argument is too long for a name
         return False
 

@@ -18,7 +18,7 @@ from powercut.oracle.verdict import Verdict
 from powercut.run.economy import Economy
 from powercut.run.jobs import Job, Result, Told, Watching
 from powercut.run.watching import words_told
-from powercut.states.equivalence.questions import Answers, Asked, UndecidableError
+from powercut.states.equivalence.questions import Answers, Ask, Asked, UndecidableError
 from powercut.states.equivalence.tree import DecisionTree, says_the_same
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
@@ -29,30 +29,35 @@ SPOT_EVERY = 64  # of the states that need no run, the first and then one of so 
 MOST_FAILURES = 3  # runs in a row that could not be understood
 MOST_KEPT = 1_000_000  # states that are kept in order to be handed back
 
+_BLIND = "the check looked at nothing in the data folder: it says the same whatever a power cut leaves there"
+
 Place = tuple[int, State]  # a state of a timeline
 
 
 class Equivalence:
-    """What is known about one check, and what that saves.
-
-    Attributes:
-        notes: what the user should know.
-    """
+    """What is known about one check, and what that saves."""
 
     def __init__(self, timelines: Sequence[Timeline], workers: int, *, always: bool = False) -> None:
         """`always`: also where watching the check costs more than it saves."""
-        self.notes: list[str] = []
+        self._notes: list[str] = []
         self._timelines = timelines
         self._most_running = workers
         self._tree = DecisionTree()
         self._economy = Economy(always=always)
         self._off = False
         self._watched = 0
+        self._followed = 0
+        self._looked = False
         self._not_understood = 0
         self._decided = 0
         self._skipped: list[Place] = []
         self._spots: dict[Place, Verdict] = {}
         self._words = lru_cache(maxsize=1024)(self._words_at)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know."""
+        return [*self._notes, _BLIND] if self._followed and not self._looked else self._notes
 
     @property
     def learning(self) -> bool:
@@ -114,16 +119,20 @@ class Equivalence:
         """Add a run to the tree; how the check contradicts itself, if it does."""
         if asked is not None:
             self._not_understood = 0
+            self._followed += 1
+            self._looked |= any(
+                path or ask == Ask.LIST for (ask, path, *_), _ in asked
+            )  # every run stands in the folder
             return "" if self._tree.learn(asked, verdict) else "it read the same and did not say the same"
         self._not_understood += 1
         if self._not_understood >= MOST_FAILURES:
             self._off = True
-            self.notes.append(f"states in which the check would read the same are run, too: {why}")
+            self._notes.append(f"states in which the check would read the same are run, too: {why}")
         return ""
 
     def _contradicted(self, how: str) -> list[Place]:
         self._off = True
-        self.notes.append(f"the check is not deterministic ({how}): every state is run")
+        self._notes.append(f"the check is not deterministic ({how}): every state is run")
         skipped, self._skipped = self._skipped, []
         return skipped
 

@@ -122,7 +122,7 @@ class Exploration:
             if identity in seen:
                 continue
             seen.add(identity)
-            if self._take(number, state, self._key(number, state, None)):
+            if self._take_with_its_words(number, state):
                 repeats = 0
                 self.counts.by_strategy[strategy] = self.counts.by_strategy.get(strategy, 0) + 1
             while self._executor.capacity() <= 0 or self._waits():
@@ -131,17 +131,25 @@ class Exploration:
             self._report_progress()
         return True
 
-    def _take(self, number: int, state: State, key: Key) -> bool:
+    def _take_with_its_words(self, number: int, state: State) -> bool:
+        """Send a state to be judged as its crash point owes it; one that owes less is judged, too, and not counted."""
+        most = self._timelines[number].owing_most(state)
+        if most is not state:
+            self._take(number, state, counts=False)
+        return self._take(number, most)
+
+    def _take(self, number: int, state: State, *, counts: bool = True) -> bool:
         """Send a state to be judged, unless its image was or is being judged."""
+        key = self._key(number, state, None)
         verdict = self._verdicts.get(key) or self._followed.get(key)
         if verdict is None and key not in self._waiting and (verdict := self._recalled(key)) is not None:
-            self.counts.known += 1
-            self.counts.failed += not verdict.passed
+            self.counts.known += counts
+            self.counts.failed += counts and not verdict.passed
             if not verdict.passed:
                 self._failures.append((number, state, verdict))
             return True
         if verdict is not None or key in self._waiting:
-            self.counts.equal += 1
+            self.counts.equal += counts
             if verdict is None:
                 self._waiting[key].append((number, state))
             elif not verdict.passed:
@@ -149,13 +157,13 @@ class Exploration:
             return False
         decided = Watching.NOT if self._equivalence is None else self._equivalence.decide(number, state)
         if isinstance(decided, Verdict):
-            self.counts.equivalent += 1
+            self.counts.equivalent += counts
             self._followed[key] = decided
             if not decided.passed:
                 self._failures.append((number, state, decided))
             return False
         self._waiting[key] = [(number, state)]
-        self._submit(Job(self._next_job, number, state, looks=decided), key, counts=True)
+        self._submit(Job(self._next_job, number, state, looks=decided), key, counts=counts)
         return True
 
     def _waits(self) -> bool:
@@ -168,8 +176,9 @@ class Exploration:
             if doubted:
                 self._followed.clear()
             for number, state in doubted:
-                self.counts.equivalent -= 1
-                self._take(number, state, self._key(number, state, None))
+                counted = self._timelines[number].owing_most(state) is state
+                self.counts.equivalent -= counted
+                self._take(number, state, counts=counted)
 
     def _recalled(self, key: Key) -> Verdict | None:
         """The verdict of an earlier run, from now on one of this run's."""

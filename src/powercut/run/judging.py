@@ -123,7 +123,7 @@ class Judging:
 
     @property
     def _argv(self) -> list[str]:
-        return check_command(self.settings.check or "", self.cwd)
+        return check_command(self.settings.check or "", self.cwd, Path(self.timelines[0].trace.folder))
 
     def _facts(self) -> dict[str, str | int | float | bool]:
         """How the check is asked."""

@@ -33,11 +33,15 @@ class Say(Protocol):
 
 def record(workload: Workload, options: RecordOptions, tracer: str, persistent: bool, say: Say) -> Trace:
     """Record a workload; `tracer` is calls, memory or auto, `persistent` what mapped files are taken for."""
-    if callable(workload):
-        say(f"recording in a private copy of {options.folder}")
-        recording = record_callable(workload, options)
-    else:
-        recording = _record_command(workload, options, tracer, persistent, say)
+    try:
+        if callable(workload):
+            say(f"recording in a private copy of {options.folder}")
+            recording = record_callable(workload, options)
+        else:
+            recording = _record_command(workload, options, tracer, persistent, say)
+    except KeyboardInterrupt:
+        say("the program had not ended: a workload must end by itself, a server after a few requests")
+        raise
     for note in recording.trace.notes():
         say(note, warning=True)
     if recording.left_out:

@@ -35,7 +35,7 @@ def replay(output: Path, name: str, keep: Path | None, check: str | Check | None
     `check` is another check than that of the run, or the Python function that it had.
     """
     folder, run, finding = find_finding(output, name)
-    argv = check_command(check, Path.cwd()) if isinstance(check, str) else run.check
+    argv = check_command(check, Path.cwd(), Path(run.folder)) if isinstance(check, str) else run.check
     if argv is None and run.function is not None and not callable(check):
         raise UsageError(
             "python-check",

@@ -84,7 +84,9 @@ class Session:
     def record_run(self, workload: Workload) -> tuple[Trace, Path]:
         """Record a workload into the folder of a new run."""
         if self.settings.check is not None and self.check is None:
-            check_command(self.settings.check, self.cwd)  # one that cannot run is refused before the program has run
+            check_command(
+                self.settings.check, self.cwd, self.folder
+            )  # what cannot run is refused before the program has
         run_folder = new_run_folder(self.output)
         try:
             return self.record(workload, run_folder / "trace"), run_folder
@@ -268,13 +270,18 @@ class Session:
             self.views = possible
         return self.views
 
+    def _check_command(self, trace: Trace) -> list[str] | None:
+        if self.settings.check is None or self.check is not None:
+            return None
+        return check_command(self.settings.check, self.cwd, Path(trace.folder))
+
     def _saved(self, trace: Trace, timelines: Sequence[Timeline], exploration: Exploration, elapsed: float) -> SavedRun:
         counts = exploration.counts
         return SavedRun(
             version=__version__,
             command=trace.command,
             folder=trace.folder,
-            check=check_command(self.settings.check, self.cwd) if self.settings.check and not self.check else None,
+            check=self._check_command(trace),
             function=self._function,
             timeout=self.settings.timeout,
             findings=exploration.findings,

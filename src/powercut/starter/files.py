@@ -87,7 +87,7 @@ def check_text(found: Survey) -> str:
 
 def settings_text(found: Survey, command: Sequence[str], folder: str) -> str:
     """powercut.toml, with what was seen."""
-    lines = ["# Settings of powercut; every option of `powercut test` can stand here (README: Settings).", "#"]
+    lines = ["# Settings of powercut; every option of `powercut test` can stand here (docs/settings.md).", "#"]
     lines += [f"# {line}" for line in _seen(found, command)]
     lines += [
         "#",

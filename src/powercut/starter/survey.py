@@ -6,6 +6,7 @@ Before: a trace. After: facts from which the first settings and the first check 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -92,11 +93,9 @@ def _form(image: StateImage, obj: int, size: int) -> str:
     if image.read(obj, 0, len(_SQLITE)) == _SQLITE:
         return "sqlite"
     if 0 < size <= _LARGEST_JSON:
-        try:
-            json.loads(image.read(obj, 0, size))
-        except (ValueError, RecursionError):
-            return "bytes"
-        return "json"
+        with suppress(ValueError, RecursionError):
+            if isinstance(json.loads(image.read(obj, 0, size)), dict | list):  # a number alone is any text
+                return "json"
     return "bytes"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from powercut.errors import UsageError
+from powercut.errors import UsageError, suggestion
 
 STRATEGY_NAMES = (
     "only-guaranteed",
@@ -24,6 +24,6 @@ def strategies(names: str) -> list[str]:
     wanted = [part.strip() for part in names.split(",")] if names.strip() != "all" else list(STRATEGY_NAMES)
     for name in wanted:
         if name not in STRATEGY_NAMES:
-            known = ", ".join(STRATEGY_NAMES)
-            raise UsageError("unknown-strategy", f"there is no strategy {name!r}.", f"Known: {known}, all.")
+            hint = suggestion(name, [*STRATEGY_NAMES, "all"])
+            raise UsageError("unknown-strategy", f"there is no strategy {name!r}.", hint)
     return [name for name in STRATEGY_NAMES if name in wanted]

@@ -137,6 +137,17 @@ class Timeline:
             kept ^= self._issue_marks.of_first(self.issued(state.point)) ^ self._guarantee_marks.of_first(sure)
         return bisect_left(self.points, state.point), kept
 
+    def owing_most(self, state: State) -> State:
+        """The same updates kept at the crash point that covers them, where the program may have said more since.
+
+        States at both are one by their identity, so the one that owes less must not stand for the other.
+        """
+        point = self.points[bisect_left(self.points, state.point)]
+        if bisect_right(self.prints, point) == bisect_right(self.prints, state.point):
+            return state
+        later = range(self.issued(state.point), self.issued(point)) if state.base is Base.ISSUED else ()
+        return State(point, state.base, state.delta.union(later))
+
     @cached_property
     def _issue_marks(self) -> MarkSums:
         """Marks of the first so many updates."""

@@ -229,13 +229,17 @@ _C_FUNCTIONS = re.compile(
 )
 
 
-def _in_c_library(frame: Frame) -> bool:
+_ALIAS = re.compile(r"^_*(GI_+)?(libc_)?")
+"""What glibc puts in front of names that it calls itself."""
+
+
+def in_c_library(frame: Frame) -> bool:
     return frame.module is not None and _C_LIBRARY.fullmatch(posixpath.basename(frame.module)) is not None
 
 
 def _library_frame(frame: Frame) -> bool:
     """Is this the C library, as a file of its own or linked into a static program?"""
-    if _in_c_library(frame):
+    if in_c_library(frame):
         return True
     return frame.line is None and _C_FUNCTIONS.fullmatch(frame.function) is not None
 
@@ -252,7 +256,19 @@ def user_frame(frames: Sequence[Frame]) -> Frame | None:
     own = [frame for frame in frames if frame.line is not None and not _SYSTEM_LIBRARY.match(frame.module or "")]
     written = [frame for frame in own if not _LIBRARY_SOURCE.match(frame.file or "")]
     outside = [frame for frame in frames if not _library_frame(frame)]
-    return next(iter([*written, *own, *outside, *frames]), None)
+    at_exit = [frame for frame in frames if in_c_library(frame) and plain_name(frame) == "exit"]  # flushes what is left
+    return next(iter([*written, *own, *outside, *at_exit, *frames]), None)
+
+
+def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """The frames from the user's own innermost one outwards."""
+    frame = user_frame(frames)
+    return frames[frames.index(frame) :] if frame is not None else frames
+
+
+def plain_name(frame: Frame) -> str:
+    """A function of the C library as programs call it."""
+    return _ALIAS.sub("", frame.function)
 
 
 def library_function(frames: Sequence[Frame]) -> str | None:
@@ -267,7 +283,7 @@ _CANCEL = re.compile(r"_*(internal_|GI_)*_*syscall_cancel(_arch)?")
 
 def _tidy(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """Leaves out what the C library does inside its own functions: newer ones call the kernel from a helper."""
-    count = next((index for index, frame in enumerate(frames) if not _in_c_library(frame)), len(frames))
+    count = next((index for index, frame in enumerate(frames) if not in_c_library(frame)), len(frames))
     front = [frame for frame in frames[:count] if not _unnamed(frame) and not _CANCEL.fullmatch(frame.function)]
     return (*front, *frames[count:]) if front else tuple(frames)
 

@@ -1,0 +1,6 @@
+"""Unit tests may use what builds the documentation."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
