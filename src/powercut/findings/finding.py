@@ -87,6 +87,7 @@ class Finding:
 
     Attributes:
         recovery: the call stack of the check where it died, innermost first.
+        cut_short: there was no time to shrink the state further, to ask for its kind, or to try the fix.
     """
 
     kind: FindingKind
@@ -105,6 +106,7 @@ class Finding:
     id: str = ""
     replay: str = ""
     recovery: tuple[str, ...] = ()
+    cut_short: bool = False
     known: str | None = None  # why it is in the baseline; None if it is not
 
     def identify(self) -> str:

@@ -10,7 +10,7 @@ from powercut.findings.finding import Finding, Location
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.rules import KINDS
 from powercut.report.source import source_line
-from powercut.run.store import NO_BUDGET, NO_STATES, BehaviorCounts, SavedRun
+from powercut.run.store import MORE_TIME, NO_BUDGET, NO_STATES, BehaviorCounts, SavedRun
 from powercut.states.estimate import Estimate
 
 _WIDTH = 110
@@ -18,6 +18,7 @@ _VERIFIED = {
     "model": " (verified in the model)",
     "check": " (verified: the check accepts that order)",
 }
+_CUT_SHORT = f"explained in part: time ran out before the state was as small as it can be. {MORE_TIME}."
 _STACK_LINES = 12  # of the stack of a check that died
 _OUTPUT_LINES = 8  # of what the check said
 
@@ -95,8 +96,11 @@ def explain(finding: Finding) -> str:
         lines.extend(_location(location))
     lines.append("")
     if finding.lost:
-        lines.append("  minimal state: everything up to the crash survived, except")
+        state = "smallest state so far" if finding.cut_short else "minimal state"
+        lines.append(f"  {state}: everything up to the crash survived, except")
         lines.extend(f"    - {one_line(text)}" for text in finding.lost)
+        more = len(finding.state.delta) - len(finding.lost)
+        lines += [f"    - and {more} more"] if more > 0 else []
     else:
         lines.append("  minimal state: everything up to the crash survived; the program was cut off there")
     if finding.output.strip():
@@ -110,6 +114,8 @@ def explain(finding: Finding) -> str:
         mark = _VERIFIED[finding.fix.by] if finding.fix.verified else ""
         lines.extend(_wrap(f"fix: {finding.fix.text}{mark}", 2))
     lines.append(f"  reachable on: {', '.join(finding.models)}; {_counted(finding.occurrences, 'failing state')}")
+    if finding.cut_short:
+        lines.extend(_wrap(_CUT_SHORT, 2))
     lines.append(f"  replay: {one_line(finding.replay)}")
     return "\n".join(lines)
 
