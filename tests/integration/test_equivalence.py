@@ -153,6 +153,19 @@ def test_no_verdict_of_sqlite_changes_and_half_of_its_states_need_no_run(tmp_pat
     assert done.skipped >= done.ran, done
 
 
+@pytest.mark.slow
+def test_no_verdict_of_lmdb_which_maps_its_files_changes(tmp_path: Path) -> None:
+    pytest.importorskip("lmdb")
+    data = tmp_path / "data"
+    data.mkdir()
+    workload = [sys.executable, str(CORPUS / "real" / "lmdb_rows.py"), str(data), "sync"]
+    subprocess.run([*workload, "0"], check=True)
+    check = check_command(CORPUS / "real" / "lmdb_check.py", site=True)
+    done = compare_target(tmp_path, data, workload, check, most=150)
+    assert (done.wrong, done.not_understood, done.notes) == ([], [], [])
+    assert done.skipped > 20, done
+
+
 @pytest.mark.parametrize("case", cases()[::3], ids=lambda case: case.name)
 def test_no_verdict_of_the_corpus_changes(case: Case, tmp_path: Path) -> None:
     data = case.seed(tmp_path / "data")

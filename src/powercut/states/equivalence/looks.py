@@ -17,6 +17,8 @@ from powercut.states.tree import ROOT
 from powercut.trace.layout import DATA, EXTRA, INODE, KIND, LENGTH, OFFSET, PATH, Kind
 from powercut.trace.reader import Trace
 
+PAGE = 4096
+MOST_PAGES = 1024  # in a row that are asked for one by one, as runs that touch a few more will ask, too
 MOST_QUESTIONS = 5000  # of one run: answering more costs more than asking the check
 
 _ABOUT = {Kind.LOOK_FACTS: Ask.FACTS, Kind.LOOK_LIST: Ask.LIST, Kind.LOOK_ATTRIBUTES: Ask.ATTRIBUTES}
@@ -79,7 +81,10 @@ class Looks:
             raise NotUnderstoodError(f"it asks for something that images do not hold, of {path!r}")
         if kind == Kind.LOOK_CUT:
             self._cut[obj] = min(length, self._cut.get(obj, length))
-        elif kind in (Kind.LOOK_DATA, Kind.LOOK_MAP):
+        elif kind == Kind.LOOK_PAGES and length <= MOST_PAGES * PAGE:
+            for start in range(offset, offset + length, PAGE):
+                self._ask_bytes(obj, start, PAGE)
+        elif kind in (Kind.LOOK_DATA, Kind.LOOK_MAP, Kind.LOOK_PAGES):
             if kind == Kind.LOOK_MAP:
                 self._mapped.add(obj)
             self._ask_bytes(obj, offset, length)
