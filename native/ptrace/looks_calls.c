@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "loads/tell.h"
 #include "looks.h"
 #include "looks_maps.h"
 
@@ -260,6 +261,8 @@ static bool look_at_change(struct pc_recorder *recorder, struct pc_thread *threa
 }
 
 void pc_look_call(struct pc_recorder *recorder, struct pc_thread *thread) {
+    if (thread->call.number == PC_TELL_CALL)
+        return pc_mappings_tell(recorder, thread);
     pc_mappings_before(recorder, thread);
     if (!pc_look_by_shape(recorder, thread) && !look_at_transfer(recorder, thread) &&
         !look_at_change(recorder, thread))

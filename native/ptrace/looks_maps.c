@@ -6,8 +6,8 @@
  *     and files that other processes have mapped count as read in full;
  *   - the end of the process: by exit, as above; by exec, or by a signal, which nobody sees coming: its files
  *     count as read in full;
- *   - the kernel, for want of memory or to make huge pages: it counts how often it tries. A run during which
- *     it did is not understood.
+ *   - the kernel, for want of memory: it counts the pages it looks at. A run during which it did is not
+ *     understood.
  *
  * A process that is forked inherits mappings that nobody sees it make: what the parent has mapped then counts
  * as read in full. One that shares the memory of its parent until it executes (vfork) is told by kcmp. */
@@ -25,6 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "loads/tell.h"
 #include "looks.h"
 #include "looks_hold.h"
 #include "looks_lone_pages.h"
@@ -44,19 +45,21 @@ struct pc_mappings {
     size_t count;
     struct pc_numset whole;    /* inodes of files that count as read in full */
     struct pc_numset vforkers; /* processes that lent their memory to a child */
-    struct pc_reclaims before; /* at the first mapping */
+    uint64_t scanned;          /* pc_pages_scanned at the first mapping */
     bool begun;
+    bool told;             /* the program runs inside powercut-loads */
     bool not_alone;        /* processes share memory and nobody can tell which */
     struct followed *held; /* the mapping that the thread at hand is making, NULL: it makes none */
     struct pc_grip grip;
     struct pc_lone_pages lone_pages;
 };
 
-struct pc_mappings *pc_mappings_new(struct pc_recorder *recorder, uint64_t secret) {
-    if (!pc_pages_stay(recorder->dir))
+struct pc_mappings *pc_mappings_new(struct pc_recorder *recorder, uint64_t secret, bool told) {
+    if (!told && !pc_pages_stay(recorder->dir))
         return NULL;
     struct pc_mappings *mappings = calloc(1, sizeof(*mappings));
     if (mappings != NULL) {
+        mappings->told = told;
         mappings->lone_pages = (struct pc_lone_pages){.secret = secret, .userfault = -1};
     }
     return mappings;
@@ -69,6 +72,13 @@ static void write_whole(struct pc_recorder *recorder, const struct stat *file) {
 
 static void forget(struct pc_mappings *mappings, size_t number) {
     mappings->followed[number] = mappings->followed[--mappings->count];
+}
+
+static void forget_process(struct pc_mappings *mappings, pid_t tgid) {
+    for (size_t i = mappings->count; i-- > 0;) {
+        if (mappings->followed[i].tgid == tgid)
+            forget(mappings, i);
+    }
 }
 
 /* What is mapped by a process, or by all others, counts as read in full. */
@@ -139,10 +149,7 @@ static void before_exit(struct pc_recorder *recorder, pid_t tid, bool all_thread
         return; /* whatever this is the end of, it is not seen to have ended */
     if (threads > 1 || !owns_memory(mappings, tgid) || !pc_pages_write(recorder, tgid))
         give_up_some(recorder, tgid, false);
-    for (size_t i = mappings->count; i-- > 0;) {
-        if (mappings->followed[i].tgid == tgid)
-            forget(mappings, i);
-    }
+    forget_process(mappings, tgid);
 }
 
 static uint64_t clone_flags(const struct pc_thread *thread) {
@@ -178,6 +185,14 @@ static void before_clone(struct pc_recorder *recorder, struct pc_thread *thread)
     }
 }
 
+/* Its arguments may lie in the pages themselves. */
+static void before_exec(struct pc_recorder *recorder, pid_t tid) {
+    pid_t tgid;
+    unsigned threads;
+    bool known = pc_process_of(tid, &tgid, &threads);
+    give_up_some(recorder, known ? tgid : 0, !known);
+}
+
 /* A name that lies in a page which is about to go is read before. */
 static void before_named_cut(struct pc_recorder *recorder, struct pc_thread *thread, uint64_t address) {
     char name[PATH_MAX];
@@ -188,9 +203,6 @@ static void before_named_cut(struct pc_recorder *recorder, struct pc_thread *thr
 /* Calls that take pages from files, or end processes; others are done with. */
 static void before_others(struct pc_recorder *recorder, struct pc_thread *thread) {
     const uint64_t *arg = thread->call.arg;
-    pid_t tgid;
-    unsigned threads;
-    bool known;
     switch (thread->call.number) {
     case SYS_ftruncate:
         return before_cut(recorder, thread->tid);
@@ -211,10 +223,6 @@ static void before_others(struct pc_recorder *recorder, struct pc_thread *thread
         return;
     case SYS_openat2: /* its flags may lie in the pages that it takes */
         return give_up(recorder);
-    case SYS_execve: /* and so may arguments */
-    case SYS_execveat:
-        known = pc_process_of(thread->tid, &tgid, &threads);
-        return give_up_some(recorder, known ? tgid : 0, !known);
     case SYS_exit:
     case SYS_exit_group:
         return before_exit(recorder, thread->tid, thread->call.number == SYS_exit_group);
@@ -223,17 +231,11 @@ static void before_others(struct pc_recorder *recorder, struct pc_thread *thread
     }
 }
 
-void pc_mappings_before(struct pc_recorder *recorder, struct pc_thread *thread) {
+/* Calls that may take pages out of page tables. */
+static void before_taking(struct pc_recorder *recorder, struct pc_thread *thread) {
     struct pc_mappings *mappings = recorder->mappings;
     const uint64_t *arg = thread->call.arg;
-    if (mappings == NULL)
-        return;
     switch (thread->call.number) {
-    case SYS_clone:
-    case SYS_clone3:
-    case SYS_fork:
-    case SYS_vfork:
-        return before_clone(recorder, thread);
     case SYS_munmap:
         if (may_overlap(mappings, arg[0], arg[1]))
             before_loss(recorder, thread->tid);
@@ -256,14 +258,34 @@ void pc_mappings_before(struct pc_recorder *recorder, struct pc_thread *thread) 
     }
 }
 
+void pc_mappings_before(struct pc_recorder *recorder, struct pc_thread *thread) {
+    struct pc_mappings *mappings = recorder->mappings;
+    if (mappings == NULL)
+        return;
+    switch (thread->call.number) {
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_fork:
+    case SYS_vfork:
+        return before_clone(recorder, thread);
+    case SYS_execve:
+    case SYS_execveat:
+        return before_exec(recorder, thread->tid);
+    default:
+        if (!mappings->told)
+            before_taking(recorder, thread);
+    }
+}
+
 bool pc_mappings_begin(struct pc_recorder *recorder, struct pc_thread *thread, const struct stat *status,
                        uint64_t offset, uint64_t length) {
     struct pc_mappings *mappings = recorder->mappings;
     if (mappings == NULL || status->st_dev != recorder->dir_dev || !S_ISREG(status->st_mode))
         return false;
     pid_t tgid = lone_process(mappings, thread->tid);
-    mappings->begun = mappings->begun || pc_reclaims_read(&mappings->before);
-    if (!mappings->begun || mappings->count == MOST || tgid == 0)
+    if (!mappings->told)
+        mappings->begun = mappings->begun || pc_pages_scanned(&mappings->scanned);
+    if ((!mappings->told && !mappings->begun) || mappings->count == MOST || tgid == 0)
         write_whole(recorder, status);
     if (pc_numset_has(&mappings->whole, status->st_ino))
         return true;
@@ -271,8 +293,9 @@ bool pc_mappings_begin(struct pc_recorder *recorder, struct pc_thread *thread, c
     if (offset + length > end) /* behind its end a file has no pages to touch: it ends before */
         pc_look(recorder, status, PC_LOOK_DATA, offset > end ? offset : end,
                 offset > end ? length : offset + length - end);
-    mappings->held = &mappings->followed[mappings->count++];
-    *mappings->held = (struct followed){.tgid = tgid, .file = *status};
+    struct followed *mapping = &mappings->followed[mappings->count++];
+    *mapping = (struct followed){.tgid = tgid, .file = *status};
+    mappings->held = mappings->told ? NULL : mapping;
     return true;
 }
 
@@ -304,14 +327,42 @@ void pc_mappings_let_go(struct pc_recorder *recorder, struct pc_thread *thread) 
         recorder->ended = mappings->grip.status;
 }
 
+static void write_words(struct pc_recorder *recorder, const struct pc_told_page *page) {
+    struct pc_event event = {.kind = PC_LOOK_WORDS, .inode = page->inode};
+    event.offset = page->offset;
+    event.length = sizeof(page->words);
+    event.data = pc_writer_blob(recorder->writer, page->words, sizeof(page->words));
+    pc_emit(recorder, &event);
+}
+
+void pc_mappings_tell(struct pc_recorder *recorder, struct pc_thread *thread) {
+    struct pc_mappings *mappings = recorder->mappings;
+    const uint64_t *arg = thread->call.arg;
+    struct pc_told_page pages[64];
+    pid_t tgid;
+    unsigned threads;
+    if (mappings == NULL || !mappings->told || arg[0] != mappings->lone_pages.secret)
+        return; /* it is no call at all */
+    for (uint64_t done = 0, count; done < arg[2]; done += count) {
+        count = arg[2] - done < 64 ? arg[2] - done : 64;
+        size_t length = count * sizeof(pages[0]);
+        if (pc_peek(thread, arg[1] + done * sizeof(pages[0]), pages, length) != length)
+            return; /* not told */
+        for (uint64_t i = 0; i < count; i++)
+            write_words(recorder, &pages[i]);
+    }
+    if (arg[3] != 0 && pc_process_of(thread->tid, &tgid, &threads))
+        forget_process(mappings, tgid);
+}
+
 void pc_mappings_end(struct pc_recorder *recorder) {
     struct pc_mappings *mappings = recorder->mappings;
-    struct pc_reclaims now;
+    uint64_t now;
     if (mappings == NULL)
         return;
     give_up(recorder);
-    if (mappings->begun && (!pc_reclaims_read(&now) || memcmp(&now, &mappings->before, sizeof(now)) != 0))
-        pc_note(recorder, NULL, "memory was short, or was put together, while it ran");
+    if (mappings->begun && (!pc_pages_scanned(&now) || now != mappings->scanned))
+        pc_note(recorder, NULL, "memory was short while it ran");
     pc_lone_pages_end(&mappings->lone_pages);
     pc_numset_free(&mappings->whole);
     pc_numset_free(&mappings->vforkers);

@@ -15,8 +15,12 @@
 
 struct pc_mappings;
 
-/* NULL: pages cannot be followed here, every mapping is a look at all of it. `secret`: see looks_hold.h. */
-struct pc_mappings *pc_mappings_new(struct pc_recorder *recorder, uint64_t secret);
+/* NULL: pages cannot be followed here, every mapping is a look at all of it. `secret`: see looks_hold.h.
+ * `told`: the program runs inside powercut-loads, which tells what is read; page tables are not looked at. */
+struct pc_mappings *pc_mappings_new(struct pc_recorder *recorder, uint64_t secret, bool told);
+
+/* The call by which the tool tells (loads/tell.h). */
+void pc_mappings_tell(struct pc_recorder *recorder, struct pc_thread *thread);
 
 /* Before each call, whatever it is: writes down what it may take out of page tables. */
 void pc_mappings_before(struct pc_recorder *recorder, struct pc_thread *thread);

@@ -1,8 +1,8 @@
 /* A page that a process reads or writes through a mapping, itself or by a call, gets an entry in its page
  * tables first. The kernel also enters neighbours, which does no harm: more counts as read than was.
  *
- * On a tmpfs nothing but want of memory, the making of huge pages and calls (looks_maps.c) takes an entry out
- * again. A page on its way from one place in memory to another has an entry of another kind, which counts. */
+ * On a tmpfs without huge pages nothing but want of memory and calls (looks_maps.c) takes an entry out again.
+ * A page on its way from one place in memory to another has an entry of another kind, which counts. */
 #define _GNU_SOURCE
 #include "looks_pages.h"
 
@@ -49,10 +49,34 @@ static int scan(int pagemap, uint64_t *start, uint64_t end, struct page_region *
     return got;
 }
 
+/* Whether one line of a file holds all of some words; a file that is not there holds none. */
+static bool holds(const char *path, const char *word, const char *another) {
+    char *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    FILE *file = fopen(path, "re");
+    while (file != NULL && !found && getline(&line, &room, file) > 0)
+        found = strstr(line, word) != NULL && strstr(line, another) != NULL;
+    free(line);
+    if (file != NULL)
+        (void)fclose(file);
+    return found;
+}
+
+/* Whether the kernel may put pages of files there together to huge ones. */
+static bool may_be_huge(const struct stat *dir) {
+    char device[64];
+    (void)snprintf(device, sizeof(device), " %u:%u ", major(dir->st_dev), minor(dir->st_dev));
+    return holds("/proc/self/mountinfo", device, "huge=") ||
+           holds("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "[force]", "");
+}
+
 bool pc_pages_stay(const char *dir) {
     struct statfs about;
+    struct stat status;
     struct page_region regions[REGIONS];
-    if (statfs(dir, &about) != 0 || about.f_type != TMPFS_MAGIC)
+    if (statfs(dir, &about) != 0 || about.f_type != TMPFS_MAGIC || stat(dir, &status) != 0 ||
+        may_be_huge(&status))
         return false;
     int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     uint64_t start = (uint64_t)(uintptr_t)&about & ~(uint64_t)(4096 - 1), here = start;
@@ -130,12 +154,10 @@ static bool read_values(const char *path, const char *const *words, uint64_t *va
     return whole;
 }
 
-bool pc_reclaims_read(struct pc_reclaims *reclaims) {
-    static const char *const words[] = {"pgscan_anon ", "thp_collapse_alloc "};
-    uint64_t values[] = {UINT64_MAX, 0}; /* a kernel without huge pages makes none */
-    bool whole = read_values("/proc/vmstat", words, values, 2);
-    *reclaims = (struct pc_reclaims){.scanned = values[0], .collapsed = values[1]};
-    return whole && reclaims->scanned != UINT64_MAX;
+bool pc_pages_scanned(uint64_t *scanned) {
+    static const char *const words[] = {"pgscan_anon "};
+    *scanned = UINT64_MAX;
+    return read_values("/proc/vmstat", words, scanned, 1) && *scanned != UINT64_MAX;
 }
 
 bool pc_process_of(pid_t tid, pid_t *tgid, unsigned *threads) {

@@ -15,13 +15,9 @@ bool pc_pages_stay(const char *dir);
  * process. False: they could not be told. */
 bool pc_pages_write(struct pc_recorder *recorder, pid_t tgid);
 
-/* How often the kernel set out to take pages from processes by itself, since it was started. While this stays
- * the same, it took none. */
-struct pc_reclaims {
-    uint64_t scanned;   /* pages that memory was short for */
-    uint64_t collapsed; /* pages that were put together to a huge one */
-};
-bool pc_reclaims_read(struct pc_reclaims *reclaims);
+/* How many pages of its kind the kernel has looked at since it was started, for want of memory. While this
+ * stays the same, it took none from a process. False: it does not tell. */
+bool pc_pages_scanned(uint64_t *scanned);
 
 /* The process that a thread belongs to, and how many threads that has; false if it is not known. */
 bool pc_process_of(pid_t tid, pid_t *tgid, unsigned *threads);

@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "grind_command.h"
 #include "looks.h"
 #include "looks_maps.h"
 
@@ -117,7 +119,19 @@ static void follow(struct pc_recorder *recorder, int listener, pid_t pid) {
     become(&thread, 0);
 }
 
-int pc_looks_run(struct pc_recorder *recorder, char **argv, const char *cwd, int *status) {
+/* The program inside the tool that tells its loads. */
+static char **in_tool(const struct pc_recorder *recorder, const char *tool, uint64_t secret, char **argv) {
+    char device[64], shared[64], messages[64];
+    int quiet = open("/dev/null", O_WRONLY); /* inherited: for what Valgrind itself says */
+    (void)snprintf(device, sizeof(device), "--device=%llu", (unsigned long long)recorder->dir_dev);
+    (void)snprintf(shared, sizeof(shared), "--secret=%llu", (unsigned long long)secret);
+    (void)snprintf(messages, sizeof(messages), "--messages=%d", quiet);
+    const char *const own[] = {"--tool=powercut-loads", strdup(device), strdup(shared), strdup(messages),
+                               NULL};
+    return pc_tool_command(tool, own, argv);
+}
+
+int pc_looks_run(struct pc_recorder *recorder, const char *tool, char **argv, const char *cwd, int *status) {
     int *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return errno;
@@ -125,12 +139,15 @@ int pc_looks_run(struct pc_recorder *recorder, char **argv, const char *cwd, int
     uint64_t secret;
     if (getrandom(&secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
         return errno;
+    secret >>= 1; /* the tool takes it for a number with a sign */
     pid_t pid = fork();
+    if (pid == 0 && tool != NULL && (argv = in_tool(recorder, tool, secret, argv)) == NULL)
+        _exit(127);
     if (pid == 0)
         child(shared, secret, argv, cwd);
     if (pid < 0)
         return errno;
-    recorder->mappings = pc_mappings_new(recorder, secret);
+    recorder->mappings = pc_mappings_new(recorder, secret, tool != NULL);
     recorder->program = pid;
     recorder->ended = -1;
     int listener = fetch_listener(pid, await(shared));

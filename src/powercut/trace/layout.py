@@ -81,6 +81,7 @@ class Kind(IntEnum):
     LOOK_UNSURE = 77
     LOOK_CUT = 78
     LOOK_PAGES = 79
+    LOOK_WORDS = 80
 
 
 class Flag(IntFlag):
