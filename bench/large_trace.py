@@ -24,7 +24,8 @@ from synthetic import write_trace
 from powercut.model.filesystem import file_systems
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.events import Event
-from powercut.run.exploration import Budget, Exploration
+from powercut.run.budget import Budget
+from powercut.run.exploration import Exploration
 from powercut.run.jobs import Job, Result
 from powercut.settings import Settings
 from powercut.states.state import State

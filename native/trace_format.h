@@ -163,7 +163,10 @@ enum pc_event_kind {
     PC_LOOK_LIST = 75,  /* inode: the names in a folder */
     PC_LOOK_ATTRIBUTES = 76, /* inode: its extended attributes */
     PC_LOOK_UNSURE = 77,     /* inode: something that images do not model, as where holes are */
-    PC_LOOK_CUT = 78, /* inode, length: no look: the file gets this size, and what lay behind is gone */
+    PC_LOOK_CUT = 78,   /* inode, length: no look: the file gets this size, and what lay behind is gone */
+    PC_LOOK_PAGES = 79, /* inode, offset, length: pages touched through a mapping */
+    PC_LOOK_WORDS = 80, /* inode, offset: of a page; data, length: a bit for each of its words of 8 bytes that
+                           was read through a mapping, the first one lowest */
 };
 
 /* One memory event, 24 bytes. Records of a process stand in the order in which they took effect: the memory

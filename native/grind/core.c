@@ -6,9 +6,7 @@
  */
 #include "core.h"
 
-#include "libvex.h"
 #include "program.h"
-#include "race/order.h"
 
 #define ELF_MAGIC   "\177ELF"
 #define ELF_64      2
@@ -22,8 +20,6 @@ Bool __real_vgPlain_should_we_trace_this_child(const HChar *program, const HChar
 Bool __wrap_vgPlain_should_we_trace_this_child(const HChar *program, const HChar **arguments);
 ULong __wrap_vgPlain_di_notify_mmap(Addr address, Bool allow_sk_file_v, Int use_fd);
 void __wrap_vgPlain_make_coredump(ThreadId tid, const void *info, ULong max_size);
-VexTranslateResult __real_LibVEX_Translate(VexTranslateArgs *args);
-VexTranslateResult __wrap_LibVEX_Translate(VexTranslateArgs *args);
 
 /* The tool is its own launcher, for the programs that the program executes. Nothing may be allocated yet. */
 HChar *__wrap_vgPlain_getenv(const HChar *name) {
@@ -43,19 +39,6 @@ ULong __wrap_vgPlain_di_notify_mmap(Addr address, Bool allow_sk_file_v, Int use_
 
 /* It would be written into the current folder, which may be the data folder. */
 void __wrap_vgPlain_make_coredump(ThreadId tid, const void *info, ULong max_size) {
-}
-
-static Bool (*may_go_on)(void *closure, Addr address);
-
-static Bool may_go_on_here(void *closure, Addr address) {
-    return may_go_on(closure, address) && !pc_order_is_entry(address);
-}
-
-/* A function that is watched starts a block of its own: there, all registers are what the caller gave. */
-VexTranslateResult __wrap_LibVEX_Translate(VexTranslateArgs *args) {
-    may_go_on = args->chase_into_ok;
-    args->chase_into_ok = may_go_on_here;
-    return __real_LibVEX_Translate(args);
 }
 
 static Bool is_foreign(const HChar *program) {

@@ -11,8 +11,10 @@
 #include "instrument.h"
 #include "program.h"
 #include "race/race.h"
+#include "ranges.h"
 #include "stacks.h"
 #include "taint/origins.h"
+#include "taint/taint.h"
 #include "threads.h"
 
 static Bool on_option(const HChar *argument) {
@@ -53,6 +55,7 @@ static void before_options(void) {
     pc_threads_init();
     pc_stacks_init();
     pc_calls_init();
+    pc_ranges_changed = pc_taint_ranges_changed;
 }
 
 VG_DETERMINE_INTERFACE_VERSION(before_options)

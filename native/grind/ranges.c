@@ -6,13 +6,12 @@
  */
 #include "ranges.h"
 
-#include "taint/taint.h"
-
 #define LARGEST_STORE 1024 /* bytes: no instruction stores more in one go */
 
 struct pc_file pc_files[1 << 16];
 UInt pc_file_count;
 UInt pc_range_count;
+void (*pc_ranges_changed)(const struct pc_range *ranges, UInt count);
 UChar pc_filter[PC_FILTER_MASK + 1];
 
 static struct pc_range *ranges;
@@ -35,7 +34,8 @@ const struct pc_range *pc_range_from(Addr address) {
 }
 
 static void rebuild_filters(void) {
-    pc_taint_ranges_changed(ranges, pc_range_count);
+    if (pc_ranges_changed != NULL)
+        pc_ranges_changed(ranges, pc_range_count);
     VG_(memset)(pc_filter, 0, sizeof(pc_filter));
     for (UInt i = 0; i < pc_range_count; i++) {
         /* A store may start below the range and reach into it. */

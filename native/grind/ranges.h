@@ -26,6 +26,9 @@ Int pc_file_number(ULong inode);
 /* How many ranges there are. Generated code looks at it. */
 extern UInt pc_range_count;
 
+/* Told all ranges after each change; NULL: nobody wants to know. */
+extern void (*pc_ranges_changed)(const struct pc_range *ranges, UInt count);
+
 /* Generated code passes by an address a when the byte pc_filter[a >> PC_FILTER_SHIFT & PC_FILTER_MASK] is 0.
  * A byte that is not 0 means that a range may be there or start a little above. */
 #define PC_FILTER_SHIFT 21

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #define LOAD(field)           BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD_HIGH(field)      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field) + 4)
 #define SKIP_IF_EQ(k, n)      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (n), 0)
 #define SKIP_UNLESS_EQ(k, n)  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), 0, (n))
 #define SKIP_UNLESS_ANY(k, n) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (k), 0, (n))

@@ -15,40 +15,46 @@
 /* The ticket lock of Valgrind's scheduler (--fair-sched) uses futexes; the other one writes to a pipe, and
  * each write would be a stop. */
 static const char *const fixed[] = {
-    "--command-line-only=yes", "--tool=powercut-grind", "-q", "--vgdb=no", "--sigill-diagnostics=no",
-    "--trace-children=yes",    "--fair-sched=try"};
+    "--command-line-only=yes", "-q", "--vgdb=no", "--sigill-diagnostics=no", "--trace-children=yes",
+    "--fair-sched=try"};
 
-enum {
-    FIXED = sizeof(fixed) / sizeof(fixed[0]),
-    OWN = 5 + PC_GRIND_BOARDS /* the tool, three options, boards, "--" */
-};
+enum { FIXED = sizeof(fixed) / sizeof(fixed[0]), OWN = 4 /* the tool, three options */ };
 
 static char *option(const char *name, int value) {
     char *text;
     return asprintf(&text, "--%s=%d", name, value) < 0 ? NULL : text;
 }
 
-char **pc_grind_make_command(const struct pc_grind_options *options, char **argv) {
-    size_t count = 0, at = 0;
+char **pc_tool_command(const char *tool, const char *const *options, char **argv) {
+    size_t own = 0, count = 0, at = 0;
+    while (options[own] != NULL)
+        own++;
     while (argv[count] != NULL)
         count++;
-    char **command = calloc(OWN + FIXED + count + 1, sizeof(*command));
-    char *channel = option("channel", options->channel);
-    char *messages = option("messages", options->messages);
-    if (command == NULL || channel == NULL || messages == NULL)
-        return NULL; /* the program is not going to be run: nothing need be freed */
-    command[at++] = (char *)options->tool;
+    char **command = calloc(1 + FIXED + own + 1 + count + 1, sizeof(*command));
+    if (command == NULL)
+        return NULL;
+    command[at++] = (char *)tool;
     for (size_t i = 0; i < FIXED; i++)
         command[at++] = (char *)fixed[i];
-    command[at++] = channel;
-    command[at++] = messages;
-    command[at++] = options->stacks ? "--stacks=yes" : "--stacks=no";
-    for (size_t i = 0; i < PC_GRIND_BOARDS && options->boards[i].name != NULL; i++)
-        if ((command[at++] = option(options->boards[i].name, options->boards[i].descriptor)) == NULL)
-            return NULL;
+    for (size_t i = 0; i < own; i++)
+        command[at++] = (char *)options[i];
     command[at++] = "--";
     memcpy(command + at, argv, count * sizeof(*argv));
     return command;
+}
+
+char **pc_grind_make_command(const struct pc_grind_options *options, char **argv) {
+    char *channel = option("channel", options->channel);
+    char *messages = option("messages", options->messages);
+    const char *own[OWN + PC_GRIND_BOARDS + 1] = {"--tool=powercut-grind", channel, messages,
+                                                  options->stacks ? "--stacks=yes" : "--stacks=no"};
+    if (channel == NULL || messages == NULL)
+        return NULL; /* the program is not going to be run: nothing need be freed */
+    for (size_t i = 0; i < PC_GRIND_BOARDS && options->boards[i].name != NULL; i++)
+        if ((own[OWN + i] = option(options->boards[i].name, options->boards[i].descriptor)) == NULL)
+            return NULL;
+    return pc_tool_command(options->tool, own, argv);
 }
 
 /* What stands in the command line for the program: the first word that is no option, or said in one. */

@@ -22,7 +22,11 @@ struct pc_grind_options {
     struct pc_grind_board boards[PC_GRIND_BOARDS];
 };
 
-/* The command that runs a program in the tool; NULL if there is no memory. To be kept until it is run. */
+/* The command that runs a program in a Valgrind tool with options of its own, NULL behind them; NULL if there
+ * is no memory. To be kept until it is run. */
+char **pc_tool_command(const char *tool, const char *const *options, char **argv);
+
+/* The same for the memory tracer. */
 char **pc_grind_make_command(const struct pc_grind_options *options, char **argv);
 
 /* The absolute path of the program that process `tgid`, whose image is the tool, will run. Left as it is if

@@ -11,12 +11,13 @@
 #include "recorder.h"
 #include "remote.h"
 
-/* Installs a filter on the calling thread that lets calls through which cannot look at files, and asks the
- * owner of the listener about all others. The listener, or -errno. */
-int pc_install_looks_filter(void);
+/* Installs a filter on the calling thread that lets calls through which cannot look at files, or whose sixth
+ * argument is a secret, and asks the owner of the listener about all others. The listener, or -errno. */
+int pc_install_looks_filter(uint64_t secret);
 
-/* Runs the program to its end, with all looks in the trace; 0 or errno, and its wait status. */
-int pc_looks_run(struct pc_recorder *recorder, char **argv, const char *cwd, int *status);
+/* Runs the program to its end, with all looks in the trace; 0 or errno, and its wait status. With a `tool`
+ * (powercut-loads), of mapped files words are seen and not only pages. */
+int pc_looks_run(struct pc_recorder *recorder, const char *tool, char **argv, const char *cwd, int *status);
 
 /* Whether names are walked outside the data folder's mount without a look at each: see looks_walk.c. */
 void pc_looks_start(struct pc_recorder *recorder);

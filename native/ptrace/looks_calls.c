@@ -14,7 +14,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "loads/tell.h"
 #include "looks.h"
+#include "looks_maps.h"
 
 enum { PAGE = 4096, VECTOR_LIMIT = 1024 };
 
@@ -116,12 +118,13 @@ static void look_ioctl(struct pc_recorder *recorder, struct pc_thread *thread) {
 static void look_map(struct pc_recorder *recorder, struct pc_thread *thread) {
     const uint64_t *arg = thread->call.arg;
     struct stat status;
-    int copy = pc_look_fd(recorder, thread, (int)arg[4], &status);
+    int copy = (arg[3] & MAP_ANONYMOUS) != 0 ? -1 : pc_look_fd(recorder, thread, (int)arg[4], &status);
     if (copy < 0)
         return;
     close(copy);
     uint64_t length = arg[1] > PC_LOOK_ALL - PAGE ? PC_LOOK_ALL : (arg[1] + PAGE - 1) / PAGE * PAGE;
-    pc_look(recorder, &status, PC_LOOK_MAP, arg[5], length);
+    if (!pc_mappings_begin(recorder, thread, &status, arg[5], length))
+        pc_look(recorder, &status, PC_LOOK_MAP, arg[5], length);
 }
 
 /* Another process may look at the data folder, or know what nobody recorded: such a run is not understood,
@@ -224,6 +227,11 @@ static bool look_at_change(struct pc_recorder *recorder, struct pc_thread *threa
         if (arg[2] > arg[1] || arg[1] == 0)
             pc_emit(recorder, &(struct pc_event){.kind = PC_LOOK_REMAP});
         return true;
+    case SYS_munmap: /* no looks, but the end of some: pc_mappings_before */
+    case SYS_madvise:
+    case SYS_exit:
+    case SYS_exit_group:
+        return true;
     case SYS_connect:
     case SYS_bind:
         look_socket(recorder, thread, thread->call.number == SYS_connect);
@@ -253,6 +261,9 @@ static bool look_at_change(struct pc_recorder *recorder, struct pc_thread *threa
 }
 
 void pc_look_call(struct pc_recorder *recorder, struct pc_thread *thread) {
+    if (thread->call.number == PC_TELL_CALL)
+        return pc_mappings_tell(recorder, thread);
+    pc_mappings_before(recorder, thread);
     if (!pc_look_by_shape(recorder, thread) && !look_at_transfer(recorder, thread) &&
         !look_at_change(recorder, thread))
         pc_note(recorder, NULL, "it does system call %d, of which it is not known what it looks at",

@@ -10,16 +10,20 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "grind_command.h"
 #include "looks.h"
+#include "looks_maps.h"
 
 /* Names that older kernel headers lack. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
@@ -42,13 +46,13 @@ static int await(int *shared) {
     return value;
 }
 
-static void __attribute__((noreturn)) child(int *shared, char **argv, const char *cwd) {
+static void __attribute__((noreturn)) child(int *shared, uint64_t secret, char **argv, const char *cwd) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (cwd[0] != '\0' && chdir(cwd) != 0) {
         tell(shared, -errno);
         _exit(127);
     }
-    int listener = pc_install_looks_filter();
+    int listener = pc_install_looks_filter(secret);
     tell(shared, listener);
     if (listener >= 0)
         execvp(argv[0], argv);
@@ -85,8 +89,10 @@ static bool answer(struct pc_recorder *recorder, struct pc_thread *thread, int l
     for (int i = 0; i < 6; i++)
         thread->call.arg[i] = asked.data.args[i];
     pc_look_call(recorder, thread);
+    pc_mappings_hold(recorder, thread);
     struct seccomp_notif_resp go = {.id = asked.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &go);
+    pc_mappings_let_go(recorder, thread);
     return true;
 }
 
@@ -113,26 +119,49 @@ static void follow(struct pc_recorder *recorder, int listener, pid_t pid) {
     become(&thread, 0);
 }
 
-int pc_looks_run(struct pc_recorder *recorder, char **argv, const char *cwd, int *status) {
+/* The program inside the tool that tells its loads. */
+static char **in_tool(const struct pc_recorder *recorder, const char *tool, uint64_t secret, char **argv) {
+    char device[64], shared[64], messages[64];
+    int quiet = open("/dev/null", O_WRONLY); /* inherited: for what Valgrind itself says */
+    (void)snprintf(device, sizeof(device), "--device=%llu", (unsigned long long)recorder->dir_dev);
+    (void)snprintf(shared, sizeof(shared), "--secret=%llu", (unsigned long long)secret);
+    (void)snprintf(messages, sizeof(messages), "--messages=%d", quiet);
+    const char *const own[] = {"--tool=powercut-loads", strdup(device), strdup(shared), strdup(messages),
+                               NULL};
+    return pc_tool_command(tool, own, argv);
+}
+
+int pc_looks_run(struct pc_recorder *recorder, const char *tool, char **argv, const char *cwd, int *status) {
     int *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return errno;
     *shared = NOT_YET;
+    uint64_t secret;
+    if (getrandom(&secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
+        return errno;
+    secret >>= 1; /* the tool takes it for a number with a sign */
     pid_t pid = fork();
+    if (pid == 0 && tool != NULL && (argv = in_tool(recorder, tool, secret, argv)) == NULL)
+        _exit(127);
     if (pid == 0)
-        child(shared, argv, cwd);
+        child(shared, secret, argv, cwd);
     if (pid < 0)
         return errno;
+    recorder->mappings = pc_mappings_new(recorder, secret, tool != NULL);
+    recorder->program = pid;
+    recorder->ended = -1;
     int listener = fetch_listener(pid, await(shared));
     if (listener >= 0) {
         unsigned long flags = SYNC_WAKE_UP; /* a kernel before 6.6 does without */
         (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
         follow(recorder, listener, pid);
+        pc_mappings_end(recorder);
         close(listener); /* whoever asks now gets an error: all that is left is to be killed */
     } else {
         (void)kill(pid, SIGKILL);
     }
-    while (waitpid(pid, status, 0) < 0 && errno == EINTR) {
+    *status = recorder->ended;
+    while (*status == -1 && waitpid(pid, status, 0) < 0 && errno == EINTR) {
     }
     return listener < 0 ? -listener : 0;
 }

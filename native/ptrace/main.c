@@ -245,7 +245,7 @@ static int record_looks(struct pc_recorder *recorder, const struct options *opti
     if (error != 0)
         die(EXIT_TRACER, "cannot read the data folder %s: %s", options->dir, strerror(error));
     pc_looks_start(recorder);
-    error = pc_looks_run(recorder, options->start.argv, options->start.cwd, &status);
+    error = pc_looks_run(recorder, options->memory_tool, options->start.argv, options->start.cwd, &status);
     if (error != 0)
         die(EXIT_TRACER, "cannot watch the program: %s", strerror(error));
     write_exit(recorder, status);

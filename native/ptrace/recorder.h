@@ -13,6 +13,7 @@
 #include "writer.h"
 
 struct pc_grind;
+struct pc_mappings;
 struct pc_stacks;
 struct pc_threads;
 
@@ -21,13 +22,16 @@ struct pc_recorder {
     struct pc_stacks *stacks; /* NULL: no stacks wanted */
     struct pc_grind *grind;   /* NULL: stores are not traced */
     const struct pc_threads *threads;
-    bool several;         /* looks: the program has started another thread or process */
-    bool own_mount;       /* looks: the data folder can be reached only across a mount point */
-    int root, cwd;        /* looks: the program's root and current folder, O_PATH; -1: not opened */
-    bool stop_at_mapping; /* end the program as soon as it maps a data file for writing */
-    bool mapped;          /* it did */
-    bool shortcuts;       /* plain writes may be done in the program's place: pc_write_instead */
-    const char *dir;      /* canonical path of the data folder, as the program sees it */
+    bool several;                 /* looks: the program has started another thread or process */
+    bool own_mount;               /* looks: the data folder can be reached only across a mount point */
+    int root, cwd;                /* looks: the program's root and current folder, O_PATH; -1: not opened */
+    struct pc_mappings *mappings; /* looks: NULL: mapped pages are not followed */
+    pid_t program;                /* looks: the process whose end is the end */
+    int ended;                    /* looks: its wait status, if that was taken early; -1: it was not */
+    bool stop_at_mapping;         /* end the program as soon as it maps a data file for writing */
+    bool mapped;                  /* it did */
+    bool shortcuts;               /* plain writes may be done in the program's place: pc_write_instead */
+    const char *dir;              /* canonical path of the data folder, as the program sees it */
     size_t dir_length;
     dev_t dir_dev;
     struct pc_numset inodes; /* of dir_dev, known to lie in the data folder and to have a name there */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,18 @@ class Comparison:
     notes: list[str]
 
 
-def compare(timeline: Any, states: Sequence[State], check: Sequence[str], data: Path, views: bool) -> Comparison:
+def compare(
+    timeline: Any,
+    states: Sequence[State],
+    check: Sequence[str],
+    data: Path,
+    views: bool,
+    *,
+    closely: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Comparison:
     """Have every state judged by the check, and then again as far as equivalence needs it."""
-    oracle = CommandOracle(check, 20.0)
+    oracle = CommandOracle(check, 20.0, environment, closely=closely)
     with LocalExecutor([timeline], oracle, data, WORKERS, 20.0, ScratchPolicy(), views) as executor:
         truth = _judge(executor, [Job(number, 0, state) for number, state in enumerate(states)])
         equivalence = Equivalence([timeline], WORKERS, always=True)

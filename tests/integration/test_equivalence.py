@@ -14,6 +14,8 @@ import pytest
 
 from powercut import _engine
 from powercut.image.digest import Digester
+from powercut.record.tracers import loads_tool, why_no_memory_tool
+from powercut.run.check import check_environment
 from powercut.run.session import Session
 from powercut.settings import load_settings
 from powercut.states.state import State
@@ -25,6 +27,7 @@ from tests.unit.plain_images import FILE, FOLDER, OTHER, SYMLINK, PlainImage, Pl
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus" / "store"))
 
+import pmdk_programs
 from harness import CORPUS, Case, build, cases, check_command
 from store_cases import Store
 
@@ -99,9 +102,9 @@ def test_random_checks_say_what_the_tree_says(reader: Path, tmp_path: Path, view
     assert total.skipped > total.ran / 3, total
 
 
-def recorded(folder: Path, data: Path, workload: list[str]) -> Timeline:
+def recorded(folder: Path, data: Path, workload: list[str], **settings: str) -> Timeline:
     """The timeline of a workload on the default file system."""
-    settings = load_settings(folder, {"dir": str(data), "output": str(folder / "out")})
+    settings = load_settings(folder, {"dir": str(data), "output": str(folder / "out"), **settings})
     session = Session(settings, folder, lambda event: None)
     return session.timelines(session.record(workload, folder / "trace"))[0]
 
@@ -149,6 +152,46 @@ def test_no_verdict_of_sqlite_changes_and_half_of_its_states_need_no_run(tmp_pat
     workload = [sys.executable, str(CORPUS / "real" / "sqlite_rows.py"), str(data), "DELETE", "FULL"]
     subprocess.run([*workload, "0"], check=True)
     done = compare_target(tmp_path, data, workload, check_command(CORPUS / "real" / "sqlite_check.py"))
+    assert (done.wrong, done.not_understood, done.notes) == ([], [], [])
+    assert done.skipped >= done.ran, done
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closely", [False, True], ids=["pages", "words"])
+def test_no_verdict_of_lmdb_which_maps_its_files_changes(tmp_path: Path, closely: bool) -> None:
+    pytest.importorskip("lmdb")
+    if closely and loads_tool() is None:
+        pytest.skip(why_no_memory_tool())
+    data = tmp_path / "data"
+    data.mkdir()
+    workload = [sys.executable, str(CORPUS / "real" / "lmdb_rows.py"), str(data), "sync"]
+    subprocess.run([*workload, "0"], check=True)
+    check = shlex.split(check_command(CORPUS / "real" / "lmdb_check.py", site=True))
+    timeline = recorded(tmp_path, data, workload)
+    states = list(islice(representatives(timeline), 60 if closely else 120))
+    done = compare(timeline, states, check, data, VIEWS, closely=closely)
+    assert (done.wrong, done.not_understood, done.notes) == ([], [], [])
+    assert done.skipped > (done.ran if closely else 3), done
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("pmdk")  # one build for all
+@pytest.mark.skipif(not pmdk_programs.available(), reason="libpmemobj-dev is not installed")
+@pytest.mark.skipif(loads_tool() is None, reason=why_no_memory_tool() or "nothing is missing")
+def test_no_verdict_of_a_pmdk_map_changes_and_half_of_its_states_need_no_run(built_pmdk: Path, tmp_path: Path) -> None:
+    """A map whose transactions keep no snapshots: many of its first states fail."""
+    data, commands = tmp_path / "data", tmp_path / "commands"
+    data.mkdir()
+    commands.write_text("i 10\nc 10\ni 20\nc 20\nr 10\nc 10\n")
+    pmdk_programs.make_map(built_pmdk, data / "pool", "ctree")
+    pmdk_programs.build_without_snapshots(tmp_path / "careless")
+    program = [str(tmp_path / "careless"), "ctree", str(data / "pool"), str(commands)]
+    workload = ["sh", str(pmdk_programs.PMDK / "mapcli.sh"), *program]
+    timeline = recorded(tmp_path, data, workload, tracer="memory")
+    check = [str(built_pmdk / "map_check"), "ctree", "pool", str(commands)]
+    states = list(islice(representatives(timeline), 60))
+    environment = check_environment(timeline)
+    done = compare(timeline, states, check, data, VIEWS, closely=True, environment=environment)
     assert (done.wrong, done.not_understood, done.notes) == ([], [], [])
     assert done.skipped >= done.ran, done
 

@@ -48,7 +48,7 @@ def looks(data: Path, program: str) -> list[tuple[object, ...]]:
         kind = Kind(event[KIND])
         if kind is Kind.LOOK_NAME and event[INODE] in names:
             found.append((kind, names[event[INODE]], trace.string(event[PATH]).decode(), names.get(event[EXTRA])))
-        elif kind in (Kind.LOOK_DATA, Kind.LOOK_MAP, Kind.LOOK_CUT) and event[INODE] in names:
+        elif kind in (Kind.LOOK_DATA, Kind.LOOK_MAP, Kind.LOOK_CUT, Kind.LOOK_PAGES) and event[INODE] in names:
             found.append((kind, names[event[INODE]], event[OFFSET], event[LENGTH]))
         elif kind > Kind.LOOK_NAME and event[INODE] in names:
             found.append((kind, names[event[INODE]]))

@@ -10,7 +10,8 @@ from powercut.image.image import ObjectKind
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.events import Counts
-from powercut.run.exploration import Budget, Exploration
+from powercut.run.budget import Budget
+from powercut.run.exploration import Exploration
 from powercut.run.inline import InlineExecutor
 from powercut.states.state import State
 from powercut.states.timeline import Timeline

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from powercut.errors import EnvironmentFailure
+from powercut.findings import patience
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.exploration import Budget, Exploration
+from powercut.run.budget import Budget
+from powercut.run.exploration import Exploration
 from powercut.run.inline import InlineExecutor
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
@@ -112,6 +114,21 @@ def test_a_small_run_is_covered_wholly() -> None:
     _, counts = explore(REPLACE, lambda files, acked: True, "ext4-ordered")
     assert counts.exhausted
     assert counts.total == counts.tested + counts.equal + counts.equivalent
+
+
+def test_without_any_time_the_first_failing_state_is_a_finding_and_the_others_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patience, "LEAST", 0.0)
+    monkeypatch.setattr(patience, "SHARE", 0.0)
+    ops = [("create", "a"), ("write", "a", 0, b"A" * 8192, ""), ("print", b"done\n"), ("fsync", "a")]
+    (finding,), counts = explore(
+        ops, lambda files, acked: not acked or files.get("a") == b"A" * 8192, "xfs", seconds=60.0
+    )
+    assert finding.cut_short and finding.locations and finding.occurrences == 1
+    assert counts.failed > 1
+    assert counts.unexplained >= counts.failed - 1  # states whose image had been judged are counted, too
+    assert not finding.fix or not finding.fix.verified
 
 
 def test_an_image_that_cannot_be_built_ends_the_search_without_a_traceback() -> None:

@@ -14,7 +14,8 @@ from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.report.events import Event
 from powercut.run import exploration
-from powercut.run.exploration import Budget, Exploration
+from powercut.run.budget import Budget
+from powercut.run.exploration import Exploration
 from powercut.run.inline import InlineExecutor
 from powercut.states import strategies
 from powercut.states.state import Base, State

@@ -2,7 +2,8 @@
 
 Before: states that the oracle refused. After: each of them is explained by a finding: it was shrunk, classified and
 given a fix, or it passes once the fixes of earlier findings have saved what they save (or, where no sync can help, it
-shows the same two places).
+shows the same two places). Where patience ends first, the finding is the best that is known by then and says so, and a
+state that no known cause was shown to explain is counted.
 
 The kind of a finding follows from questions to the model and the oracle, in this order: did the recovery die; does the
 image pass once the acknowledgement is taken away; is the state what a plain kill leaves; was one call torn; is the
@@ -16,14 +17,18 @@ from dataclasses import dataclass
 
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
 from powercut.findings.fixes import Proposal, propose
+from powercut.findings.patience import Over, Patience
 from powercut.findings.places import Places, place_of
 from powercut.findings.shrink import Shrinker
+from powercut.findings.wording import advice, message
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 
-# Judge states of a timeline; the second number of each pair is the point up to which output counts (None: the crash).
-Judge = Callable[[int, Sequence[tuple[State, int | None]]], list[Verdict]]
+# A state, and the point up to which output counts (None: the crash).
+Question = tuple[State, int | None]
+# Judge states of a timeline until it is over; None: nobody knows.
+Judge = Callable[[int, Sequence[Question], Over], list[Verdict | None]]
 # The call stack with which the oracle dies on a state.
 WhereItDies = Callable[[int, State], tuple[str, ...]]
 
@@ -54,44 +59,69 @@ class _Case:
 
 
 class Diagnosis:
-    """Collects findings."""
+    """Collects findings.
+
+    Attributes:
+        unexplained: failing states for which there was no time.
+    """
 
     def __init__(
-        self, timelines: Sequence[Timeline], places: Places, judge: Judge, where_it_dies: WhereItDies | None = None
+        self,
+        timelines: Sequence[Timeline],
+        places: Places,
+        judge: Judge,
+        where_it_dies: WhereItDies,
+        patience: Patience,
     ) -> None:
         self.findings: list[Finding] = []
+        self.unexplained = 0
         self._timelines = timelines
         self._places = places
         self._judge = judge
         self._where_it_dies = where_it_dies
+        self._patience = patience
         self._causes: list[_Cause] = []
 
     def explain(self, number: int, state: State, verdict: Verdict) -> Finding | None:
-        """Explain one failing state; the finding if it is a new one."""
+        """Explain a state that the oracle refuses with a verdict; the finding if it is a new one."""
+        self._patience.begin()
         left = self._unexplained(number, state)
         if left is None:
             return None
-        state, verdict = left, self._judge(number, [(left, None)])[0]
-        if verdict.passed:  # it was said to fail because it holds what another one holds: only what was seen counts
-            return None
+        refused = verdict if left == state else self._verdict(number, left)
         timeline = self._timelines[number]
-        shrunk = Shrinker(timeline, lambda states: self._fails(number, states)).shrink(state)
-        final = self._judge(number, [(shrunk, None)])[0]
-        if final.passed:  # the oracle does not say the same twice: keep the state that it refused
-            shrunk, final = state, verdict
-        case = self._classify(number, shrunk, final)
-        return self._record(case)
+        shrinker = Shrinker(timeline, lambda states: self._fails(number, states), self._patience.is_over)
+        shrunk = shrinker.shrink(left)
+        final = self._verdict(number, shrunk)
+        if final is None or final.passed:  # the oracle does not say the same twice: keep the state that it refused
+            shrunk, final = (left, refused) if refused is not None else (state, verdict)
+        written_out = State(shrunk.point, Base.ISSUED, frozenset(timeline.lost(shrunk)))
+        return self._record(self._classify(number, written_out, final))
+
+    def _verdict(self, number: int, state: State) -> Verdict | None:
+        return self._judge(number, [(state, None)], self._patience.is_over)[0]
 
     def _fails(self, number: int, states: Sequence[State]) -> list[bool]:
-        return [not verdict.passed for verdict in self._judge(number, [(state, None) for state in states])]
+        """Which of some states are known to fail."""
+        verdicts = self._judge(number, [(state, None) for state in states], self._patience.is_over)
+        return [verdict is not None and not verdict.passed for verdict in verdicts]
 
     # Known causes
 
     def _unexplained(self, number: int, state: State) -> State | None:
-        """What is left of a failing state once the known causes are repaired; None if it passes then."""
+        """What is left of a failing state once the known causes are repaired; None if that passes or is not known."""
         for cause in self._causes:
+            if self._patience.is_over():
+                self.unexplained += 1
+                return None
             repaired = self._repaired(cause, number, state)
-            if repaired is None or (repaired != state and not self._fails(number, [repaired])[0]):
+            if repaired == state:
+                continue
+            verdict = self._verdict(number, repaired) if repaired is not None else None
+            if repaired is not None and verdict is None:
+                self.unexplained += 1
+                return None
+            if repaired is None or verdict is None or verdict.passed:
                 cause.finding.occurrences += 1
                 self._add_model(cause.finding, number)
                 return None
@@ -154,7 +184,8 @@ class Diagnosis:
         return _Case(number, state, verdict, kind, following, partner)
 
     def _passes_unsaid(self, number: int, state: State, first: int) -> bool:
-        return self._judge(number, [(state, 2 * first - 1)])[0].passed
+        verdict = self._judge(number, [(state, 2 * first - 1)], self._patience.is_over)[0]
+        return verdict is not None and verdict.passed
 
     @staticmethod
     def _partner(timeline: Timeline, later: list[int], first: int, last: int) -> int | None:
@@ -196,9 +227,10 @@ class Diagnosis:
             output=case.verdict.output,
         )
         finding.id = finding.identify()
-        finding.message = _message(finding)
-        if case.verdict.outcome is Outcome.CRASH and self._where_it_dies is not None:
+        finding.message = message(finding)
+        if case.verdict.outcome is Outcome.CRASH and not self._patience.is_over():
             finding.recovery = self._where_it_dies(case.timeline, case.state)
+        finding.cut_short = self._patience.is_over()
         known = next((cause for cause in self._causes if _are_one(cause.finding, finding)), None)
         if known is not None:
             known.finding.occurrences += 1
@@ -220,8 +252,9 @@ class Diagnosis:
             not lost or case.partner is None or case.partner <= int(timeline.event[lost[0]])
         )
         if survived_first or case.partner is None:
-            return None, self._swap(case) or Fix(_advice(timeline, case), False)
-        found = propose(timeline, case.state, case.lost, case.partner)
+            stored = any(timeline.updates.obj[update] in timeline.in_lines for update in case.lost)
+            return None, self._swap(case) or Fix(advice(stored=stored), False)
+        found = propose(timeline, case.state, case.lost, case.partner, self._patience.is_over)
         if found is None:
             return None, None
         proposal, verified = found
@@ -241,7 +274,8 @@ class Diagnosis:
             return None
         if timeline.overlap(case.partner, later):  # the other order would not end in the same folder
             return None
-        if self._fails(case.timeline, [State(2 * later, Base.ISSUED, earlier)])[0]:
+        verdict = self._verdict(case.timeline, State(2 * later, Base.ISSUED, earlier))
+        if verdict is None or not verdict.passed:
             return None
         first, second = (self._places.location(event, "", "").short for event in (later, case.partner))
         return Fix(f"do {first} first, sync it, and only then do {second}", True, "check")
@@ -279,24 +313,6 @@ class Diagnosis:
         return [timeline.describe(u) for u in timeline.kept(case.state)[-_MOST_NAMED:]]
 
 
-_ATOMIC_ADVICE = (
-    "no sync can help here: make the change in one step (write a new file, fsync it, rename it over the old one, fsync "
-    "the directory), or let the recovery tell the unfinished state apart"
-)
-
-
-_ATOMIC_MEMORY_ADVICE = (
-    "no flush or fence can help here: make the change with one store of 8 bytes, or in a transaction or log, or let "
-    "the recovery tell the unfinished state apart"
-)
-
-
-def _advice(timeline: Timeline, case: _Case) -> str:
-    """What to do where no sync can help."""
-    stored = any(timeline.updates.obj[update] in timeline.in_lines for update in case.lost)
-    return _ATOMIC_MEMORY_ADVICE if stored else _ATOMIC_ADVICE
-
-
 def _died(verdict: Verdict) -> FindingKind | None:
     return FindingKind.RECOVERY if verdict.outcome in (Outcome.CRASH, Outcome.HANG) else None
 
@@ -323,34 +339,3 @@ def _site(timeline: Timeline, update: int) -> tuple[int, int]:
 def _saved(timeline: Timeline, state: State) -> SavedState:
     row, delta = timeline.row, tuple(sorted(state.delta))
     return SavedState(row.name, row.piece, state.point, state.base.value, delta, row.memory.name)
-
-
-def _message(finding: Finding) -> str:
-    """One sentence for people."""
-    lost = next((loc for loc in finding.locations if loc.role == "lost"), None)
-    other = next((loc for loc in finding.locations if loc.role != "lost"), None)
-    where_lost, where_other = (loc.short if loc is not None else "" for loc in (lost, other))
-    refused = "the check fails" if finding.code else finding.output  # the built-in oracle has no exit status
-    verdict = {"crash": f"the check died of signal {finding.code}", "hang": "the check hung"}.get(
-        finding.outcome, refused
-    )
-    if lost is None:
-        after = f"{other.what} ({where_other})" if other else "the start"
-        return f"After a power cut right after {after}, {verdict}."
-    if finding.kind is FindingKind.DURABILITY and other is not None:
-        return (
-            f"{_capital(other.what)} was said ({where_other}) before {lost.what} ({where_lost}) was durable: "
-            f"a power cut can take it back, {verdict}."
-        )
-    if other is None:
-        return f"If a power cut takes {lost.what} ({where_lost}), {verdict}."
-    if not finding.lost:
-        return f"After a crash between {other.what} ({where_other}) and {lost.what} ({where_lost}), {verdict}."
-    return (
-        f"{_capital(other.what)} ({where_other}) can survive a power cut while {lost.what} ({where_lost}) does not: "
-        f"{verdict}."
-    )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -120,6 +120,7 @@ class Finding:
     Attributes:
         severity: "error", or "note" for a race that nothing confirms.
         recovery: the call stack of the check where it died, innermost first.
+        cut_short: there was no time to shrink the state further, to ask for its kind, or to try the fix.
         race: of a race, how it came about.
     """
 
@@ -139,6 +140,7 @@ class Finding:
     id: str = ""
     replay: str = ""
     recovery: tuple[str, ...] = ()
+    cut_short: bool = False
     known: str | None = None  # why it is in the baseline; None if it is not
     race: Race | None = None
 

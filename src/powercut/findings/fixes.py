@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from powercut.findings.patience import Over
 from powercut.model.memory import LINE
 from powercut.states.rules import ExtraSync
 from powercut.states.state import State
@@ -31,16 +32,21 @@ class Proposal:
     calls: tuple[str, ...]
 
 
-def propose(timeline: Timeline, state: State, roots: list[int], before: int) -> tuple[Proposal, bool] | None:
+def propose(
+    timeline: Timeline, state: State, roots: list[int], before: int, over: Over
+) -> tuple[Proposal, bool] | None:
     """The smallest proposal that makes a state impossible, or else the first one; None if there is nothing to sync.
 
-    The roots are tried before all that was lost: what was lost only because they were comes back with them.
+    The roots are tried before all that was lost: what was lost only because they were comes back with them. Trying one
+    takes as long as making the timeline; when it is over, no more are tried.
     """
     proposals = list(_proposals(timeline, roots, before))
     lost = timeline.lost(state)
     if set(lost) != set(roots) and len(lost) <= _MOST_LOST:
         proposals += _proposals(timeline, lost, before)
     for proposal in proposals:
+        if over():
+            break
         if not Timeline(timeline.trace, timeline.row, proposal.syncs).is_possible(state):
             return proposal, True
     return (proposals[0], False) if proposals else None

@@ -1,7 +1,7 @@
 """Shrinking a failing state: the fewest lost updates, at the earliest moment, that still fail.
 
 Before: a state that the oracle refuses. After: a state that it refuses too, from which no lost update can be given
-back (within the budget of questions) without it passing, and in which the last event that happened is the one that
+back (as far as questions and time go) without it passing, and in which the last event that happened is the one that
 makes it fail. A crash that loses nothing, at this moment or right before the first lost update, comes before any loss.
 """
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from powercut.findings.patience import Over
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 
-Ask = Callable[[Sequence[State]], list[bool]]  # which of these states fail?
+Ask = Callable[[Sequence[State]], list[bool]]  # which of these states are known to fail?
 
 MOST_SINGLES = 256  # lost updates tried one by one
 MOST_QUESTIONS = 400  # oracle runs for one shrink
@@ -21,10 +22,16 @@ MOST_QUESTIONS = 400  # oracle runs for one shrink
 class Shrinker:
     """Shrinks failing states of one timeline."""
 
-    def __init__(self, timeline: Timeline, ask: Ask) -> None:
+    def __init__(self, timeline: Timeline, ask: Ask, over: Over) -> None:
         self._timeline = timeline
         self._ask_oracle = ask
+        self._over = over
         self._asked = 0
+
+    @property
+    def _enough(self) -> bool:
+        """Whether the best state so far must do."""
+        return self._asked >= MOST_QUESTIONS or self._over()
 
     def shrink(self, state: State) -> State:
         """A smaller state that fails as well."""
@@ -66,7 +73,7 @@ class Shrinker:
     def _give_back(self, point: int, lost: set[int]) -> set[int]:
         """Halves first, then one by one, in program order: what is given back never needs what is kept lost."""
         size = len(lost) // 2
-        while size and self._asked < MOST_QUESTIONS:
+        while size and not self._enough:
             ordered = sorted(lost)
             shrunk = False
             for start in range(0, len(ordered), size):
@@ -75,7 +82,7 @@ class Shrinker:
                 if rest and self._ask([self._state(point, rest)])[0]:
                     lost, shrunk = rest, True
                     break
-                if self._asked >= MOST_QUESTIONS:
+                if self._enough:
                     break
             if not shrunk:
                 size //= 2
@@ -106,7 +113,7 @@ class Shrinker:
         """The first of the moments in a row, ending with this one, at which a plain kill fails."""
         times = self._happenings(0, state.point)
         for time in reversed(times[:-1]):
-            if self._asked >= MOST_QUESTIONS or not self._ask([self._state(time, set())])[0]:
+            if self._enough or not self._ask([self._state(time, set())])[0]:
                 break
             state = self._state(time, set())
         return state

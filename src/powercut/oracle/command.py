@@ -23,6 +23,7 @@ from powercut.oracle.words import WordFile
 from powercut.run.jobs import Place, Recorded, Told
 from powercut.states.equivalence.questions import Ask
 
+_MORE_SLACK = 0.8  # of the slack, for a command inside Valgrind: ending it takes little
 _OUTCOMES = {"signal": Outcome.CRASH, "timeout": Outcome.HANG, "error": Outcome.ERROR}
 
 
@@ -35,11 +36,15 @@ class CommandOracle:
 
     slack = 10.0
 
-    def __init__(self, argv: Sequence[str], timeout: float, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, argv: Sequence[str], timeout: float, env: Mapping[str, str] | None = None, *, closely: bool = False
+    ) -> None:
+        """`closely`: a check that is watched may take many times as long if that shows more."""
         if not argv:
             raise ValueError("a check command needs a program")
         self.argv = list(argv)
         self.timeout = timeout
+        self._closely = closely
         self._env = dict(os.environ if env is None else env)
         self._program = find_program(argv[0], self._env.get("PATH"))
 
@@ -63,7 +68,7 @@ class CommandOracle:
         self._stdin = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._output = os.memfd_create("powercut-output", os.MFD_CLOEXEC)
         self._watch = DeathWatch(place.scratch)
-        self._lookout = Lookout(place.scratch, place.folder)
+        self._lookout = Lookout(place.scratch, place.folder, closely=self._closely)
 
     def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Run the command; its end is the verdict."""
@@ -79,15 +84,21 @@ class CommandOracle:
         self, folder: Path, told: Told, tick: Callable[[], object] | None = None
     ) -> tuple[Verdict, Recorded | None]:
         """Run the command under the tracer, which notes what it looks at."""
+        inside = self._lookout.inside is not None
         argv = self._lookout.command([self._path, *self._arguments[1:]], self._cwd)
-        verdict = self._run(argv[0], argv, told, tick)
+        verdict = self._run(argv[0], argv, told, tick, _MORE_SLACK * self.slack if inside else 0.0)
+        if inside and verdict.outcome is Outcome.HANG:
+            self._lookout.go_outside()
+            return Verdict(Outcome.ERROR, 0, "it takes too long inside Valgrind", verdict.seconds), None
         trace = self._lookout.trace()
         if trace is None or not verdict.passed:
             return verdict, None
         words = {file.inode: ask for file, ask in ((self._printed, Ask.PRINTED), (self._sent, Ask.SENT))}
         return verdict_in(trace, verdict), Recorded(trace, words)
 
-    def _run(self, path: bytes, argv: list[bytes], told: Told, tick: Callable[[], object] | None) -> Verdict:
+    def _run(
+        self, path: bytes, argv: list[bytes], told: Told, tick: Callable[[], object] | None, more: float = 0.0
+    ) -> Verdict:
         self._printed.hold(told.printed)
         self._sent.hold(told.sent)
         kind, code, seconds, output = _engine.spawn(
@@ -97,7 +108,7 @@ class CommandOracle:
             self._cwd,
             self._stdin,
             self._output,
-            self.timeout,
+            self.timeout + more,
             tick,
         )
         text = output.decode(errors="replace") if output else ""

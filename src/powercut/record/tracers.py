@@ -47,6 +47,12 @@ def memory_tool() -> Path | None:
     return path if path.exists() else None
 
 
+def loads_tool() -> Path | None:
+    """The Valgrind tool that tells which bytes of mapped files a program reads; None where it was not built."""
+    path = _native("powercut-loads")
+    return path if path.exists() else None
+
+
 def why_no_memory_tool() -> str:
     """What is missing for the memory tracer; empty if nothing is."""
     return "" if memory_tool() else "powercut was built on a machine without Valgrind"

@@ -40,6 +40,7 @@ class FindingDocument(msgspec.Struct):
     recovery: list[str]
     occurrences: int
     replay: str
+    cut_short: bool
     known: str | None
     race: Race | None
 
@@ -111,6 +112,7 @@ def _finding(finding: Finding) -> FindingDocument:
         recovery=list(finding.recovery),
         occurrences=finding.occurrences,
         replay=finding.replay,
+        cut_short=finding.cut_short,
         known=finding.known,
         race=finding.race,
     )

@@ -19,6 +19,7 @@ class Counts:
     equivalent: int = 0  # states in which the oracle would read what it had read before
     total: int | Estimate | None = None  # all states of all crash points; None where nobody asked
     failed: int = 0  # judged states that did not pass
+    unexplained: int = 0  # failing states that no finding explains, for want of time
     exhausted: bool = False  # every state of every crash point was tested, or equal or equivalent to a tested one
     by_strategy: dict[str, int] = field(default_factory=dict)
 

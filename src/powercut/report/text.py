@@ -10,7 +10,7 @@ from powercut.findings.finding import Finding, Location, Race
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.rules import KINDS
 from powercut.report.source import source_line
-from powercut.run.store import NO_BUDGET, NO_STATES, BehaviorCounts, SavedRun
+from powercut.run.store import MORE_TIME, NO_BUDGET, NO_STATES, BehaviorCounts, SavedRun
 from powercut.states.estimate import Estimate
 
 _WIDTH = 110
@@ -18,6 +18,7 @@ _VERIFIED = {
     "model": " (verified in the model)",
     "check": " (verified: the check accepts that order)",
 }
+_CUT_SHORT = f"explained in part: time ran out before the state was as small as it can be. {MORE_TIME}."
 _STACK_LINES = 12  # of the stack of a check that died, or of a thread in a race
 _OUTPUT_LINES = 8  # of what the check said
 
@@ -109,6 +110,8 @@ def explain(finding: Finding) -> str:
         lines.extend(_wrap(f"fix: {finding.fix.text}{mark}", 2))
     times = _counted(finding.occurrences, "execution" if finding.race else "failing state")
     lines.append(f"  reachable on: {', '.join(finding.models)}; {times}")
+    if finding.cut_short:
+        lines.extend(_wrap(_CUT_SHORT, 2))
     lines.append(f"  replay: {one_line(finding.replay)}")
     return "\n".join(lines)
 
@@ -116,8 +119,11 @@ def explain(finding: Finding) -> str:
 def _minimal_state(finding: Finding) -> list[str]:
     if not finding.lost:
         return ["  minimal state: everything up to the crash survived; the program was cut off there"]
-    head = "  minimal state: everything up to the crash survived, except"
-    return [head, *(f"    - {one_line(text)}" for text in finding.lost)]
+    state = "smallest state so far" if finding.cut_short else "minimal state"
+    head = f"  {state}: everything up to the crash survived, except"
+    more = len(finding.state.delta) - len(finding.lost)
+    rest = [f"    - and {more} more"] if more > 0 else []
+    return [head, *(f"    - {one_line(text)}" for text in finding.lost), *rest]
 
 
 def _raced(finding: Finding, race: Race) -> list[str]:

@@ -1,8 +1,8 @@
 """The search: takes states from the strategies, has their images judged once each, and has failures diagnosed.
 
 Before: timelines of one trace and an executor that judges states. After: every state taken from the queue was tested,
-or its image had been judged before; every failing one is explained by a finding. A budget of time or states, or
-Ctrl-C, stops it anywhere with what it has.
+or its image had been judged before; every failing one is explained by a finding, or counted as not explained for want
+of time. A budget of time or states, or Ctrl-C, stops it anywhere with what it has.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from powercut.errors import EnvironmentFailure
-from powercut.findings.diagnose import Diagnosis
+from powercut.findings.diagnose import Diagnosis, Question
 from powercut.findings.finding import Finding
+from powercut.findings.patience import Over, Patience, never
 from powercut.findings.places import Places
 from powercut.image.digest import Digester
 from powercut.interrupts import pass_on
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.events import Counts, Found, Progress, Said, Subscriber
+from powercut.run.budget import Budget, Spending
 from powercut.run.equivalence import Equivalence
 from powercut.run.jobs import Executor, Job, Result, Watching
 from powercut.run.kept import Key
@@ -31,16 +33,9 @@ from powercut.states.timeline import Timeline
 
 MOST_REPEATS = 100_000  # random states in a row without a new image: what is left has nothing to show
 PROGRESS_EVERY = 0.2  # seconds
+_LISTEN = 0.2  # seconds until it is seen that time is over
 
 Owed = Callable[[Timeline, int], Hashable]  # what an oracle holds the program to at a point
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """When to stop."""
-
-    seconds: float | None = None
-    states: int | None = None
 
 
 class Exploration:
@@ -64,7 +59,6 @@ class Exploration:
         self._timelines = timelines
         self._executor = executor
         self._owed = owed
-        self._budget = budget
         self._seed = seed
         self._tell = tell
         self._strategies = tuple(strategies)
@@ -78,10 +72,12 @@ class Exploration:
         self._running: dict[int, tuple[Job, Key, bool]] = {}
         self._asked_again: dict[Key, Verdict] = {}  # images on which the oracle died or hung -> what it did first
         self.notes: list[str] = []
-        self._failures: deque[tuple[int, State, Verdict]] = deque()
+        self._failures: deque[tuple[int, State]] = deque()
         self._next_job = 0
-        self._started = self._last_progress = time.monotonic()
-        self._diagnosis = Diagnosis(timelines, Places(timelines[0].trace), self.judge, self.where_it_dies)
+        self._spending = Spending(budget, self._taken)
+        self._last_progress = time.monotonic()
+        patience = Patience(self._spending.left)
+        self._diagnosis = Diagnosis(timelines, Places(timelines[0].trace), self.ask, self.where_it_dies, patience)
 
     @property
     def findings(self) -> list[Finding]:
@@ -102,6 +98,7 @@ class Exploration:
             self.counts.exhausted = finished and everything
         except KeyboardInterrupt:
             self.interrupted = True
+        self.counts.unexplained = self._diagnosis.unexplained + len(self._failures)
         for key, verdict in self._followed.items():
             self._recall.learn(key, verdict, None)
         self._report_progress(force=True)
@@ -110,7 +107,7 @@ class Exploration:
         """One timeline; whether its queue came to an end."""
         repeats = 0
         timeline, seen = self._timelines[number], set[tuple[int, int]]()
-        over = self._share(number)
+        over = self._spending.share(len(self._timelines) - number)
         for strategy, state in queue(timeline, self._seed, self._strategies):
             pass_on()
             if over():
@@ -146,21 +143,21 @@ class Exploration:
             self.counts.known += counts
             self.counts.failed += counts and not verdict.passed
             if not verdict.passed:
-                self._failures.append((number, state, verdict))
+                self._failures.append((number, state))
             return True
         if verdict is not None or key in self._waiting:
             self.counts.equal += counts
             if verdict is None:
                 self._waiting[key].append((number, state))
             elif not verdict.passed:
-                self._failures.append((number, state, verdict))
+                self._failures.append((number, state))
             return False
         decided = Watching.NOT if self._equivalence is None else self._equivalence.decide(number, state)
         if isinstance(decided, Verdict):
             self.counts.equivalent += counts
             self._followed[key] = decided
             if not decided.passed:
-                self._failures.append((number, state, decided))
+                self._failures.append((number, state))
             return False
         self._waiting[key] = [(number, state)]
         self._submit(Job(self._next_job, number, state, looks=decided), key, counts=counts)
@@ -220,7 +217,7 @@ class Exploration:
             self.counts.failed += counts and not verdict.passed
             for number, state in self._waiting.pop(key, ()):
                 if not verdict.passed:
-                    self._failures.append((number, state, verdict))
+                    self._failures.append((number, state))
 
     def _must_ask_again(self, key: Key, verdict: Verdict) -> bool:
         """An oracle that died or hung may have been killed by something else: it is asked twice."""
@@ -242,17 +239,25 @@ class Exploration:
         again = (self._verdicts.get(key) for key in self._asked_again)
         return any(verdict is not None and verdict.outcome is Outcome.HANG for verdict in again)
 
-    def judge(self, number: int, questions: Sequence[tuple[State, int | None]]) -> list[Verdict]:
+    def judge(self, number: int, questions: Sequence[Question]) -> list[Verdict]:
         """Judge some states now, from memory where that is known."""
+        return [verdict for verdict in self.ask(number, questions, never) if verdict is not None]
+
+    def ask(self, number: int, questions: Sequence[Question], over: Over) -> list[Verdict | None]:
+        """The same, as far as time allows: what is not answered when it is over is None, and left to itself."""
         keys = [self._key(number, state, owed) for state, owed in questions]
         for key, (state, owed) in zip(keys, questions, strict=True):
             if key not in self._verdicts and key not in self._waiting and self._recalled(key) is None:
+                while self._executor.capacity() <= 0 and not over():
+                    self._pump(_LISTEN)
+                if over():
+                    break
                 self._waiting[key] = []
                 self._submit(Job(self._next_job, number, state, owed), key, counts=False)
-        while any(key not in self._verdicts for key in keys):
-            self._pump(1.0)
+        while any(key in self._waiting for key in keys) and not over():
+            self._pump(_LISTEN)
             self._report_progress()
-        return [self._verdicts[key] for key in keys]
+        return [self._verdicts.get(key) for key in keys]
 
     def where_it_dies(self, number: int, state: State) -> tuple[str, ...]:
         """The stack of the oracle where it dies on a state."""
@@ -265,45 +270,35 @@ class Exploration:
             self._pump(1.0)
         return self._verdicts[key].stack
 
+    @property
+    def _is_late(self) -> bool:
+        """Whether nothing more is explained: the budget is long gone, and there is something to show."""
+        return bool(self.findings) and self._spending.used_up
+
     def _diagnose(self) -> None:
-        while self._failures:
-            found = self._diagnosis.explain(*self._failures.popleft())
+        while self._failures and not self._is_late:
+            number, state = self._failures.popleft()
+            verdict = self.judge(number, [(state, None)])[0]
+            if verdict.passed:  # it was said to fail because it holds what another one holds: only what was seen counts
+                continue
+            found = self._diagnosis.explain(number, state, verdict)
             if found is not None:
                 self._tell(Found(found))
 
     def _settle(self) -> None:
-        """Wait for what is still being judged."""
-        while self._running or self._failures:
-            if self._running:
+        """Wait for what is still being judged, unless nobody waits for it."""
+        while any(self._waiting.values()) or (self._failures and not self._is_late):
+            if any(self._waiting.values()):
                 self._pump(1.0)
             self._diagnose()
             self._report_progress()
-
-    def _share(self, number: int) -> Callable[[], bool]:
-        """When the search of one timeline is over: it gets an even share of what is left for it and those after it."""
-        sharers = len(self._timelines) - number
-        taken, elapsed = self._taken(), self._elapsed()
-        states, limit = self._budget.states, self._budget.seconds
-        last_state = None if states is None else taken + -(-(states - taken) // sharers)
-        deadline = None if limit is None else elapsed + (limit - elapsed) / sharers
-
-        def over() -> bool:
-            if deadline is not None and self._elapsed() >= deadline:
-                return True
-            return last_state is not None and self._taken() >= last_state
-
-        return over
 
     def _taken(self) -> int:
         """How many states count against the budget."""
         return self.counts.tested + len(self._running) + (self.counts.known if self._recall.resumed else 0)
 
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._started
-
     def _report_progress(self, *, force: bool = False) -> None:
         now = time.monotonic()
         if force or now - self._last_progress >= PROGRESS_EVERY:
             self._last_progress = now
-            left = None if self._budget.seconds is None else max(0.0, self._budget.seconds - self._elapsed())
-            self._tell(Progress(self.counts, len(self.findings), self._elapsed(), left))
+            self._tell(Progress(self.counts, len(self.findings), self._spending.elapsed, self._spending.left()))

@@ -85,7 +85,8 @@ class Judging:
         if self.function is not None:
             oracle: CallableOracle | CommandOracle = CallableOracle(self.function)
         else:
-            oracle = CommandOracle(self._argv, self.settings.timeout, check_environment(self.timelines[0]))
+            closely, environment = self.settings.equivalence is True, check_environment(self.timelines[0])
+            oracle = CommandOracle(self._argv, self.settings.timeout, environment, closely=closely)
         scratch = ScratchPolicy(Path(self.settings.scratch) if self.settings.scratch else None, self._base_size())
         folder = Path(self.timelines[0].trace.folder)
         return LocalExecutor(

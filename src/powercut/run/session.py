@@ -22,8 +22,9 @@ from powercut.model.filesystem import file_systems
 from powercut.model.memory import PAGE_CACHE, memory
 from powercut.record.recorder import RecordOptions
 from powercut.report.events import Event, Said, Subscriber
+from powercut.run.budget import Budget
 from powercut.run.check import check_command
-from powercut.run.exploration import Budget, Exploration
+from powercut.run.exploration import Exploration
 from powercut.run.figures import behaviors_of, coverage, states_of
 from powercut.run.jobs import Executor
 from powercut.run.judging import Check, Judging, Owed, check_final_state
@@ -32,7 +33,7 @@ from powercut.run.plan import Plan, save_plan, sole_run
 from powercut.run.ray_executor import require_ray
 from powercut.run.recall import CheckChangedError, Recall
 from powercut.run.recording import Workload, record
-from powercut.run.store import NO_BUDGET, NO_STATES, SavedRun, new_run_folder, save_run
+from powercut.run.store import MORE_TIME, NO_BUDGET, NO_STATES, SavedRun, new_run_folder, save_run
 from powercut.settings import Settings, seconds
 from powercut.states.behaviors.find import already_found
 from powercut.states.strategies import is_grouped
@@ -184,6 +185,8 @@ class Session:
             where = f" ({timeline.label})" if len(timelines) > 1 else ""
             for cut in found.cuts() if found is not None else ():
                 self.say(f"{cut}{where}", warning=True)
+        if count := exploration.counts.unexplained:
+            self.say(f"failing states for which there was no time to explain them: {count}. {MORE_TIME}", warning=True)
         if not exploration.counts.tested + exploration.counts.known and not exploration.interrupted:
             self.say(NO_STATES if exploration.finished else NO_BUDGET, warning=True)
 

@@ -32,6 +32,7 @@ SYNCS = "syncs.json"  # of a trace whose syncs were weighed
 # Why a run tested nothing.
 NO_BUDGET = "the budget ended before the first state was judged; give it more with --budget or --max-states"
 NO_STATES = "the strategies that were chosen have no state in this trace; choose others with --strategies"
+MORE_TIME = "A larger --budget, or powercut resume, goes on"  # where time ran out
 _NUMBER = r"\d{4,}"
 
 

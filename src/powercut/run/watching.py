@@ -70,9 +70,11 @@ class Watcher:
         """What is different when it is asked again."""
         self._folder.move_to(job.state)
         verdict, again, _ = self._watch(job, told)
+        if verdict.outcome is Outcome.ERROR:
+            return ""  # it could not be watched this time
         if not says_the_same(before, verdict):
             return f"it said {before.outcome.value}, and then {verdict.outcome.value}"
-        if again is not None and _there(again) != _there(asked):
+        if again is not None and _there(again) != _there(asked) and _is_close(again) == _is_close(asked):
             return "it did not read the same twice"
         return ""
 
@@ -92,6 +94,11 @@ class Watcher:
     def _follow(self, job: Job, told: Told, objects: Mapping[int, int], recorded: Recorded) -> Asked:
         answers = Answers(self._image(job.state), words_told(told))
         return Looks(objects, recorded.words, answers).follow(recorded.trace)
+
+
+def _is_close(asked: Asked) -> bool:
+    """Whether words of mapped files were seen, and not only pages."""
+    return any(question[0] == Ask.WORDS for question, _ in asked)
 
 
 def _there(asked: Asked) -> set[tuple[object, bytes]]:

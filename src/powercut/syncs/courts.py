@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from powercut.image.digest import Digester
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.report.events import Event, Said, Subscriber
-from powercut.run.exploration import Budget, Exploration, Owed
+from powercut.run.budget import Budget
+from powercut.run.exploration import Exploration, Owed
 from powercut.run.inline import InlineExecutor
 from powercut.run.jobs import Executor
 from powercut.states.timeline import Timeline

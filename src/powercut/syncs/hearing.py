@@ -12,9 +12,11 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
+from powercut.findings.patience import Patience
 from powercut.interrupts import pass_on
 from powercut.report.events import Subscriber, Weighed
-from powercut.run.exploration import PROGRESS_EVERY, Budget
+from powercut.run.budget import Budget, Spending
+from powercut.run.exploration import PROGRESS_EVERY
 from powercut.states.state import State
 from powercut.syncs.removal import Removal
 from powercut.syncs.sites import ProgramSyncs
@@ -49,7 +51,9 @@ class Hearing:
         self._trials: dict[Case, Trial] = {}
         self._settled: dict[Case, Judgement] = {}
         self._batch = FIRST_BATCH
-        self._started = self._last_progress = time.monotonic()
+        self._spending = Spending(budget, lambda: self.tested)
+        self._patience = Patience(self._spending.left)
+        self._last_progress = time.monotonic()
 
     def run(self) -> None:
         """Hear every case until all are settled or the budget ends."""
@@ -97,7 +101,7 @@ class Hearing:
             removal = Removal(self._program.timelines[model], self._program.sites[site].events)
             if removal.changed:
                 court = self._open_court(model, removal)
-                self._trials[case] = Trial(removal, court, self._program.places, self._seed)
+                self._trials[case] = Trial(removal, court, self._program.places, self._seed, self._patience)
                 self._settle()
             else:
                 self._settled[case] = Judgement(removal.timeline.label, Need.REDUNDANT, Why.NOTHING_LEFT)
@@ -141,16 +145,11 @@ class Hearing:
         return MOST_AT_ONCE if self._budget.states is None else self._budget.states - self.tested
 
     def _over(self) -> bool:
-        seconds = self._budget.seconds
-        return self._states_left <= 0 or (seconds is not None and self._elapsed() >= seconds)
-
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._started
+        return self._states_left <= 0 or self._spending.left() == 0
 
     def _report_progress(self, *, force: bool = False) -> None:
         now = time.monotonic()
         if force or now - self._last_progress >= PROGRESS_EVERY:
             self._last_progress = now
-            left = None if self._budget.seconds is None else max(0.0, self._budget.seconds - self._elapsed())
             total = len(self._settled) + len(self._trials) + len(self._waiting)
-            self._tell(Weighed(len(self._settled), total, self.tested, left))
+            self._tell(Weighed(len(self._settled), total, self.tested, self._spending.left()))

@@ -11,12 +11,13 @@ prevents, and never a mistake that the program has anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from powercut import _engine
-from powercut.findings.diagnose import Diagnosis
+from powercut.findings.diagnose import Diagnosis, Question
 from powercut.findings.finding import Finding
+from powercut.findings.patience import Over, Patience
 from powercut.findings.places import Places
 from powercut.image.digest import Digester
 from powercut.oracle.verdict import Outcome, Verdict
@@ -29,8 +30,6 @@ from powercut.syncs.verdict import Judgement, Need, Why
 REPEATED_STATES, REPEATED_SAMPLES = 100_000, 5000  # in a row without a new image: what is left has nothing to show
 LOOKS_IN_A_TURN = 50  # states that a turn looks at before the next sync has its own
 
-Over = Callable[[], bool]
-
 
 @dataclass(frozen=True, slots=True)
 class Court:
@@ -40,19 +39,19 @@ class Court:
     number: int
     digester: Digester
 
-    def judge(self, questions: Sequence[tuple[State, int | None]]) -> list[Verdict]:
+    def judge(self, questions: Sequence[Question]) -> list[Verdict]:
         """Judge states that are written out."""
         return self.exploration.judge(self.number, questions)
 
-    def passes(self, states: Sequence[State]) -> list[bool]:
-        """Which of these states pass."""
-        return [verdict.passed for verdict in self.judge([(state, None) for state in states])]
+    def ask(self, questions: Sequence[Question], over: Over) -> list[Verdict | None]:
+        """The same, as far as time allows."""
+        return self.exploration.ask(self.number, questions, over)
 
 
 class Trial:
     """Everything known about one sync under one model."""
 
-    def __init__(self, removal: Removal, court: Court, places: Places, seed: int) -> None:
+    def __init__(self, removal: Removal, court: Court, places: Places, seed: int, patience: Patience) -> None:
         self.removal = removal
         self.court = court
         self.turns = 0
@@ -60,6 +59,7 @@ class Trial:
         self.broken = 0
         self.finding: Finding | None = None
         self._places = places
+        self._patience = patience
         self._candidates = Candidates(removal, seed)
         self._states: Iterator[State] = iter(self._candidates if removal.can_show else ())
         self._seen: set[tuple[int, int]] = set()  # images, with how much was said
@@ -99,7 +99,7 @@ class Trial:
         self._unanswered -= 1
         if verdict.passed or self.finding is not None:
             return
-        if self.court.passes([self.removal.given_back(state)])[0]:
+        if self.court.judge([(self.removal.given_back(state), None)])[0].passed:
             self.finding = self._explain(state, verdict)
         else:
             self.broken += 1
@@ -141,19 +141,24 @@ class Trial:
         return all(self.court.digester.digest(other) != image for other in known if other is not None)
 
     def _explain(self, state: State, verdict: Verdict) -> Finding:
-        diagnosis = Diagnosis([self.removal.timeline], self._places, self._testify, self._where_it_dies)
+        diagnosis = Diagnosis([self.removal.timeline], self._places, self._testify, self._where_it_dies, self._patience)
         diagnosis.explain(0, state, verdict)
         return diagnosis.findings[0]
 
-    def _testify(self, _: int, questions: Sequence[tuple[State, int | None]]) -> list[Verdict]:
+    def _testify(self, _: int, questions: Sequence[Question], over: Over) -> list[Verdict | None]:
         """The oracle for the diagnosis: what does not speak for the sync counts as passing."""
+        silent = Verdict(Outcome.PASS)
         asked = [(self.removal.written_out(state), owed) for state, owed in questions]
         open_ = [number for number, (state, owed) in enumerate(asked) if owed is not None or self.removal.is_new(state)]
-        answers = dict(zip(open_, self.court.judge([asked[number] for number in open_]), strict=True))
-        doubtful = [number for number in open_ if asked[number][1] is None and not answers[number].passed]
-        with_it = self.court.passes([self.removal.given_back(asked[number][0]) for number in doubtful])
-        silent = Verdict(Outcome.PASS)
-        answers.update({number: silent for number, passes in zip(doubtful, with_it, strict=True) if not passes})
+        answers = dict(zip(open_, self.court.ask([asked[number] for number in open_], over), strict=True))
+        failing = [number for number, verdict in answers.items() if verdict is not None and not verdict.passed]
+        doubtful = [number for number in failing if asked[number][1] is None]
+        with_it = self.court.ask([(self.removal.given_back(asked[number][0]), None) for number in doubtful], over)
+        for number, verdict in zip(doubtful, with_it, strict=True):
+            if verdict is None:
+                answers[number] = None
+            elif not verdict.passed:
+                answers[number] = silent
         return [answers.get(number, silent) for number in range(len(asked))]
 
     def _where_it_dies(self, _: int, state: State) -> tuple[str, ...]:

@@ -80,6 +80,8 @@ class Kind(IntEnum):
     LOOK_ATTRIBUTES = 76
     LOOK_UNSURE = 77
     LOOK_CUT = 78
+    LOOK_PAGES = 79
+    LOOK_WORDS = 80
 
 
 class Flag(IntFlag):

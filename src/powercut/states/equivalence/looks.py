@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from powercut.states.equivalence.questions import TO_THE_END, Answer, Answers, Ask, Asked, Question
+from powercut.states.equivalence.questions import PAGE, TO_THE_END, WORD, Answer, Answers, Ask, Asked, Question
 from powercut.states.tree import ROOT
 from powercut.trace.layout import DATA, EXTRA, INODE, KIND, LENGTH, OFFSET, PATH, Kind
 from powercut.trace.reader import Trace
 
+MOST_PAGES = 1024  # in a row that are asked for one by one, as runs that touch a few more will ask, too
 MOST_QUESTIONS = 5000  # of one run: answering more costs more than asking the check
 
 _ABOUT = {Kind.LOOK_FACTS: Ask.FACTS, Kind.LOOK_LIST: Ask.LIST, Kind.LOOK_ATTRIBUTES: Ask.ATTRIBUTES}
@@ -53,6 +54,8 @@ class Looks:
             elif kind == Kind.LOOK_REMAP:
                 for obj in self._mapped:
                     self._ask_bytes(obj, 0, TO_THE_END)
+            elif kind == Kind.LOOK_WORDS:
+                self._look_at_words(event[INODE], event[OFFSET], trace.blob(event[DATA], event[LENGTH]))
             elif kind >= Kind.LOOK_DATA:
                 self._look_at(kind, event[INODE], event[OFFSET], event[LENGTH])
         return list(self._asked.items())
@@ -79,12 +82,24 @@ class Looks:
             raise NotUnderstoodError(f"it asks for something that images do not hold, of {path!r}")
         if kind == Kind.LOOK_CUT:
             self._cut[obj] = min(length, self._cut.get(obj, length))
-        elif kind in (Kind.LOOK_DATA, Kind.LOOK_MAP):
+        elif kind == Kind.LOOK_PAGES and length <= MOST_PAGES * PAGE:
+            for start in range(offset, offset + length, PAGE):
+                self._ask_bytes(obj, start, PAGE)
+        elif kind in (Kind.LOOK_DATA, Kind.LOOK_MAP, Kind.LOOK_PAGES):
             if kind == Kind.LOOK_MAP:
                 self._mapped.add(obj)
             self._ask_bytes(obj, offset, length)
         elif kind != Kind.LOOK_FACTS or obj not in self._cut:
             self._ask(_ABOUT[Kind(kind)], path)
+
+    def _look_at_words(self, inode: int, offset: int, bits: bytes) -> None:
+        self._hear(inode)
+        obj = self._objects.get(inode)
+        if obj is not None:
+            kept = -(-max(0, self._cut.get(obj, TO_THE_END) - offset) // WORD)  # words before a cut
+            words = int.from_bytes(bits, "little") & ((1 << min(kept, PAGE // WORD)) - 1)
+            if words:
+                self._ask(Ask.WORDS, self._path(obj), offset, words)
 
     def _ask_bytes(self, obj: int, offset: int, length: int) -> None:
         length = min(length, TO_THE_END, self._cut.get(obj, TO_THE_END) - offset)

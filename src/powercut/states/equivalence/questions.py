@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from struct import Struct
 
 from xxhash import xxh3_128_digest
@@ -20,6 +21,7 @@ from powercut.states.tree import ROOT
 
 ABSENT = b""
 TO_THE_END = (1 << 63) - 1  # as a length
+PAGE, WORD = 4096, 8  # bytes
 MOST_BYTES = 64 << 20  # that one question may be about
 _FACTS = Struct("<2q")
 _SIZE = Struct("<q")
@@ -35,9 +37,10 @@ class Ask(IntEnum):
     ATTRIBUTES = 5
     PRINTED = 6  # what the program had printed
     SENT = 7
+    WORDS = 8  # words of 8 bytes of one page, those whose bits are set in what is a length elsewhere; no end
 
 
-Question = tuple[int, bytes, int, int]  # Ask, path, offset, length
+Question = tuple[int, bytes, int, int]  # Ask, path, offset, length or bits
 Answer = bytes
 Asked = list[tuple[Question, Answer]]
 
@@ -85,6 +88,8 @@ class Answers:
             return self._name(obj)
         if ask == Ask.DATA:
             return self._data(obj, offset, length)
+        if ask == Ask.WORDS:
+            return self._words_of(obj, offset, length)
         if ask == Ask.FACTS:
             return self._facts(obj)
         if ask == Ask.LIST:
@@ -137,6 +142,13 @@ class Answers:
             raise UndecidableError
         return xxh3_128_digest(self._image.read(obj, offset, length)) + _SIZE.pack(length) + (b"" if whole else b"e")
 
+    def _words_of(self, obj: int, offset: int, bits: int) -> Answer:
+        """Behind its end, a file is zero to the end of its last page, and has no pages."""
+        if self._image.kind(obj) is not ObjectKind.FILE or self._image.size(obj) <= offset:
+            return ABSENT
+        page = self._image.read(obj, offset, PAGE).ljust(PAGE, b"\0")
+        return xxh3_128_digest(b"".join(page[start:end] for start, end in _runs(bits)))
+
     def _facts(self, obj: int) -> Answer:
         kind = self._image.kind(obj)
         if kind is ObjectKind.FILE:
@@ -152,6 +164,17 @@ class Answers:
         entries = self._image.entries(obj)
         found = [(name, int(self._image.kind(o))) for name, o in entries.items() if self._is_built(o)]
         return xxh3_128_digest(repr(sorted(found)).encode())
+
+
+@lru_cache(maxsize=4096)
+def _runs(bits: int) -> list[tuple[int, int]]:
+    """The bytes of the words whose bits are set: where each run starts and ends."""
+    runs: list[tuple[int, int]] = []
+    for word in range(PAGE // WORD):
+        if bits >> word & 1:
+            joins = bool(runs) and runs[-1][1] == word * WORD
+            runs[-1:] = [(runs[-1][0], (word + 1) * WORD)] if joins else [*runs[-1:], (word * WORD, (word + 1) * WORD)]
+    return runs
 
 
 def _mapping(attributes: Mapping[bytes, bytes]) -> bytes:
