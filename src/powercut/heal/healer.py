@@ -3,15 +3,16 @@
 Before: a plan, and a restart that fails. After: the records to take back, or the knowledge that none of the ways
 helped. The pool itself is not touched.
 
-Purge takes back the plan's steps, more and more of them: 1, 2, 4, 8, ...; once that helps, what was not needed is given
-back. If it never helps, the same is done with older versions of the same bytes. Rollback takes back everything since
-an update, from the newest cause to the oldest: it discards more, and leaves a state that the pool really had.
+Purge takes back the first steps of the plan one at a time; if none of them helps alone, more and more of them together:
+2, 4, 8, ...; once that helps, what was not needed is given back. If it never helps, the same is done with older
+versions of the same bytes. Rollback takes back everything since an update that is a cause, the newest one that helps:
+it discards more, and leaves a state that the pool really had.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from powercut.heal.plan import Plan, Step
 from powercut.heal.reversion import apply, patches
 from powercut.heal.workshop import Attempt, Workshop
 
+ALONE = 16  # steps that are tried one at a time: a wrong one more may break what another one mends
 VERSIONS = 3  # how far back the versions of a byte are tried
 Records = frozenset[int]
 
@@ -79,27 +81,18 @@ class Healer:
     def _purge(self, plan: Plan) -> Records | None:
         steps = list(plan.steps)
         for _ in range(VERSIONS):
-            enough = self._fewest(steps)
+            alone = next((step for step in steps[:ALONE] if self.attempt(step.records).healed), None)
+            if alone is not None:
+                return alone.records
+            enough = self._enough(steps)
             if enough:
-                return self._without_needless(steps[:enough])
+                return self._without_needless(enough)
             steps = [self._with_older(step) for step in steps]
         return None
 
-    def _fewest(self, steps: list[Step]) -> int:
-        """How many of the first steps are enough; 0: all are not."""
-        failing, size = 0, 1
-        while steps and not self.attempt(_together(steps[:size])).healed:
-            if size >= len(steps):
-                return 0
-            failing, size = min(size, len(steps)), 2 * size
-        size = min(size, len(steps))
-        while size - failing > 1:
-            middle = (size + failing) // 2
-            if self.attempt(_together(steps[:middle])).healed:
-                size = middle
-            else:
-                failing = middle
-        return size
+    def _enough(self, steps: list[Step]) -> list[Step]:
+        """The first steps that help together; none if all of them do not."""
+        return steps[: _fewest(len(steps), lambda count: self.attempt(_together(steps[:count])).healed)]
 
     def _without_needless(self, steps: list[Step]) -> Records:
         """The steps without those that are not needed: the last one alone, most often."""
@@ -122,15 +115,30 @@ class Healer:
         return Step(step.cause, step.records | older, step.why)
 
     def _rollback(self, plan: Plan) -> Records | None:
-        for since in self._moments(plan):
-            records = frozenset(self.history.changes[self.history.changes >= since].tolist())
-            if self.attempt(records).healed:
-                return records
-        return None
+        """Back to before a cause and what goes with it: the newest one that helps."""
+        moments = sorted({min(step.records) for step in plan.steps}, reverse=True)
+        enough = _fewest(len(moments), lambda count: self.attempt(self._since(moments[count - 1])).healed)
+        return self._since(moments[enough - 1]) if enough else None
 
-    def _moments(self, plan: Plan) -> Iterator[int]:
-        """Where to go back to: before each cause and what goes with it, the newest first."""
-        yield from sorted({min(step.records) for step in plan.steps}, reverse=True)
+    def _since(self, moment: int) -> Records:
+        return frozenset(self.history.changes[self.history.changes >= moment].tolist())
+
+
+def _fewest(most: int, helps: Callable[[int], bool]) -> int:
+    """How many are enough, if more help no less: found by doubling, then by halving; 0: all are not."""
+    failing, size = 0, 1
+    while most and not helps(min(size, most)):
+        if size >= most:
+            return 0
+        failing, size = size, 2 * size
+    size = min(size, most)
+    while size - failing > 1:
+        middle = (size + failing) // 2
+        if helps(middle):
+            size = middle
+        else:
+            failing = middle
+    return size
 
 
 def _together(steps: list[Step]) -> Records:

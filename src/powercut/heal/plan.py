@@ -3,7 +3,8 @@
 Before: the log of a pool, and what a run of the failing restart under taint told. After: steps, the most suspicious
 first. An update is suspected if a byte that it wrote reached the faulting instruction, or a branch on the way there;
 the nearer to the fault, the earlier it is tried. A transaction is taken back as a whole, and with an object's
-allocation all that was written into it since. An empty plan means that nothing in the pool led to the fault.
+allocation all that was written into it since. What PMDK wrote for its own use is no step. An empty plan means that
+nothing in the pool led to the fault.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from powercut.guard.history import History
 from powercut.guard.log import RecordKind
+from powercut.heal.allocator import Allocator
 from powercut.heal.taint import LabelRange
 from powercut.heal.workshop import Origins
 
@@ -62,10 +64,10 @@ def labels(history: History, file: Path) -> list[LabelRange]:
 def make_plan(history: History, origins: Origins) -> Plan:
     """The steps that a run under taint suggests."""
     plan = Plan(updates=len(history.changes), incomplete=origins.incomplete)
-    groups = _Groups(history)
+    groups, allocator = _Groups(history), Allocator(history)
     covered: set[int] = set()
     for record, why in _suspects(origins):
-        if record not in covered and not history.log.is_library[record]:
+        if record not in covered and not history.log.is_library[record] and not allocator.owns(record):
             together = groups.with_record(record)
             covered |= together
             plan.steps.append(Step(record, together, why))
