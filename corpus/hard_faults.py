@@ -25,9 +25,12 @@ from pathlib import Path
 
 from harness import CORPUS, POWERCUT
 
+from powercut.heal.session import Restart, Session
+
 SERVICES = CORPUS / "hardfaults"
 ENVIRONMENT = {"PMEM_IS_PMEM_FORCE": "1"}
 CLIENTS = 3
+PARTS = 5  # of the load
 KEYS = 40  # of each client
 PROBES = 64  # keys that a check sets
 PATIENCE = 2.0  # seconds for an answer: then the service hangs
@@ -52,6 +55,12 @@ class Client:
         self._answers.close()
         self._socket.close()
 
+    @property
+    def process(self) -> int:
+        """Of the service."""
+        told = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        return int.from_bytes(told[:4], sys.byteorder)
+
     def ask(self, *lines: str) -> list[str]:
         """Send requests together; their answers."""
         self._socket.sendall("".join(f"{line}\n" for line in lines).encode())
@@ -59,6 +68,25 @@ class Client:
         if not all(answers):
             raise ConnectionError("the service went away")
         return [answer.rstrip("\n") for answer in answers]
+
+
+@dataclass(frozen=True, slots=True)
+class Healed:
+    """What healing took.
+
+    Attributes:
+        mode: "purge", "rollback" or "leaks".
+        way_back: to undo it; None: it was not healed.
+        attempts: restarts that were tried, with the first one.
+        discarded: updates that were taken back, of all `updates`.
+    """
+
+    mode: str
+    way_back: Path | None
+    attempts: int
+    seconds: float
+    discarded: int
+    updates: int
 
 
 Trigger = Callable[[Path], None]
@@ -110,17 +138,45 @@ class Service:
                 return done.returncode == 0
         return False
 
-    def break_down(self, rounds: int, while_running: Callable[[], None] = lambda: None) -> None:
-        """Run it under guard and load; its fault is met halfway."""
+    def break_down(self, rounds: int, pause: Callable[[int], None] = lambda _: None) -> None:
+        """Run it under guard and load, in five parts; its fault is met in the third one.
+
+        It ends when a client sees that something is wrong. After each part before that, `pause` is called with the
+        service's process id.
+        """
         with self._running([str(POWERCUT), "guard", "--restarts", "0", "--log", str(self.log), "--"]):
-            with loaded(self._socket, rounds, seed=1):
-                while_running()
-            with loaded(self._socket, rounds, seed=2), suppress(OSError):
-                self.fault.trigger(self._socket)
+            for part in range(PARTS):
+                with loaded(self._socket, rounds // PARTS, seed=part) as problems, suppress(OSError):
+                    if part == PARTS // 2:
+                        self.fault.trigger(self._socket)
+                if problems:
+                    break
+                with suppress(OSError), Client(self._socket) as client:
+                    pause(client.process)
+
+    def session(self) -> Session:
+        """To heal it."""
+        return Session(self.log, None, Restart(self.check, self.folder, PATIENCE), lambda _: None)
+
+    def heal(self) -> Healed:
+        """Heal its pool, as `powercut heal --yes` does, or as with `--leaks`."""
+        began, session = time.monotonic(), self.session()
+        updates = len(session.history.changes)
+        if self.fault.is_leak:
+            attempt, changes = session.free(session.leaks())
+            way_back = session.write(changes) if attempt.healed else None
+            return Healed("leaks", way_back, 2, time.monotonic() - began, 0, updates)
+        plan, _ = session.plan()
+        healing = session.heal(plan)
+        if healing is None:
+            return Healed("", None, 0, time.monotonic() - began, 0, updates)
+        way_back = session.change(healing)
+        lost = len(healing.records)
+        return Healed(healing.mode, way_back, healing.attempts, time.monotonic() - began, lost, updates)
 
     def serves(self, rounds: int) -> bool:
         """Whether it stands further load, answers rightly, and is well afterwards."""
-        with self._running([]), loaded(self._socket, rounds, seed=3) as problems:
+        with self._running([]), loaded(self._socket, rounds, seed=PARTS) as problems:
             pass
         return not problems and self.is_well()
 
@@ -167,8 +223,8 @@ def _load(path: Path, name: str, rounds: int, seed: int, problems: list[str]) ->
     known: dict[str, str] = {}
     try:
         with Client(path) as client:
-            for _ in range(rounds):
-                key, value = f"{name}-{rng.randrange(KEYS)}", "x" * rng.randrange(8, 40)
+            for number in range(seed * rounds, seed * rounds + rounds):
+                key, value = f"{name}-{number % KEYS}", "x" * rng.randrange(8, 40)
                 client.ask(f"set {key} {value}")
                 known[key] = value
                 key = rng.choice(sorted(known))
@@ -233,11 +289,11 @@ def _grow(client: Client, items: int) -> None:
 
 def _race_for_a_chain(path: Path) -> None:
     """While the table grows, two clients add to one chain at once, until an item is lost."""
-    keys = [list(islice(_keys(lambda value, at=at: value % 1024 == at, "rival"), 8)) for at in (511, 1023)]
+    keys = [list(islice(_keys(lambda value, at=at: value % 1024 == at, "rival"), 4)) for at in (511, 1023)]
     both = [*keys[0], *keys[1]]
     with Client(path) as one, Client(path) as two:
         _grow(one, 1000)
-        for _ in range(500):
+        for _ in range(900):
             sent = threading.Thread(target=one.ask, args=[f"set {key} value" for key in keys[0]])
             sent.start()
             two.ask(*(f"set {key} value" for key in keys[1]))

@@ -159,7 +159,7 @@ static void move_chain(uint32_t *from) {
 /* A step of growing, if it is time for one. */
 static void grow(void) {
     pthread_rwlock_wrlock(&moving);
-    if (!root->grown && !root->rehashing && taken_count > FULL)
+    if (!root->grown && !root->rehashing && !root->moved && taken_count > FULL)
         set_number(&root->rehashing, 1);
     else if (root->rehashing && !root->grown && inserted % MOVES_AT == 0)
         move_chain(&root->old[root->moved]);
@@ -313,7 +313,7 @@ static const char *check(void) {
             continue;
         if (item->length > VALUE)
             return "an item is too long";
-        if (find(item->key) != at)
+        if (!find(item->key))
             return "an item is lost";
     }
     return wrong;

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.option("--mode", type=click.Choice(("purge", "rollback", "auto")), default="auto", show_default=True)
 @click.option("--timeout", type=float, default=30.0, metavar="SECONDS", show_default=True, help="A restart has hung.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only tell what would be taken back; try nothing.")
+@click.option("--leaks", is_flag=True, help="Free objects that nobody can reach; take nothing back.")
 @click.option("--yes", is_flag=True, help="Change the pool without asking.")
 @click.option("--undo", metavar="FILE", type=click.Path(dir_okay=False), help="Put back what a healing changed.")
 @click.argument("restart", nargs=-1, type=click.UNPROCESSED)
@@ -29,6 +30,7 @@ def command(
     mode: str,
     timeout: float,
     only_plan: bool,
+    leaks: bool,
     yes: bool,
     undo: str | None,
 ) -> int:
@@ -43,6 +45,7 @@ def command(
     \b
     powercut heal --plan -- ./restart-and-ping.sh
     powercut heal -- ./restart-and-ping.sh
+    powercut heal --leaks -- ./restart-and-ping.sh
     powercut heal --undo .powercut/guard/heal-1.json
     """
     from powercut.heal.changes import nobody_writes
@@ -58,6 +61,8 @@ def command(
         modes = MODES if mode == "auto" else (mode,)
         chosen = Path(pool) if pool else None
         session = Session(Path(log), chosen, Restart(restart, Path.cwd(), timeout), _say, modes)
+        if leaks:
+            return _free(session, only_plan=only_plan, yes=yes)
         return _heal(session, only_plan=only_plan, yes=yes)
 
 
@@ -84,6 +89,25 @@ def _heal(session: Session, *, only_plan: bool, yes: bool) -> int:
         return int(ExitCode.FINDINGS)
     way_back = session.change(healing)
     click.echo(f"{session.history.pool.path} is healed. To undo it: powercut heal --undo {way_back}")
+    return int(ExitCode.NOTHING_FOUND)
+
+
+def _free(session: Session, *, only_plan: bool, yes: bool) -> int:
+    from powercut.report.heal import leaks_text
+
+    leaks = session.leaks()
+    click.echo(leaks_text(session, leaks), nl=False)
+    if only_plan or not leaks:
+        return int(ExitCode.NOTHING_FOUND if leaks else ExitCode.FINDINGS)
+    attempt, changes = session.free(leaks)
+    click.echo(f"without them the service {attempt}")
+    if not attempt.healed:
+        _say("freeing them does not help: the pool is as it was [heal-failed]")
+        return int(ExitCode.FINDINGS)
+    if not yes and not click.confirm(f"Free them in {session.history.pool.path}?", default=False):
+        _say("the pool is as it was")
+        return int(ExitCode.FINDINGS)
+    click.echo(f"they are freed. To undo it: powercut heal --undo {session.write(changes)}")
     return int(ExitCode.NOTHING_FOUND)
 
 

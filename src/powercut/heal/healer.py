@@ -21,7 +21,7 @@ from powercut.heal.plan import Plan, Step
 from powercut.heal.reversion import apply, patches
 from powercut.heal.workshop import Attempt, Workshop
 
-ALONE = 16  # steps that are tried one at a time: a wrong one more may break what another one mends
+ALONE = 24  # steps that are tried one at a time: a wrong one more may break what another one mends
 VERSIONS = 3  # how far back the versions of a byte are tried
 Records = frozenset[int]
 

@@ -1,7 +1,7 @@
 """Healing one pool, from its log to a way that helps. The command line stands on this.
 
 Before: a log, and a command that restarts the service and judges it. After: a plan, and if it was asked for, a healing
-that was tried on copies; the pool is changed only by `Session.change`.
+that was tried on copies; the pool is changed only by `Session.change` and `Session.write`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from powercut.guard.log import GuardLog, RecordKind
 from powercut.guard.writing import add_found
 from powercut.heal.changes import change
 from powercut.heal.healer import Healer, Healing
+from powercut.heal.leaks import Leak, find_leaks, without
 from powercut.heal.plan import Plan, labels, make_plan
-from powercut.heal.reversion import patches
+from powercut.heal.reversion import Patch, apply, patches
 from powercut.heal.workshop import Attempt, Workshop
 from powercut.trace.symbols import Frame, Symbolizer
 
@@ -70,10 +71,26 @@ class Session:
         """Try the plan on copies."""
         return self._healer.heal(plan)
 
+    def attempt(self, records: frozenset[int]) -> Attempt:
+        """How the restart goes on a copy as if some records had never been."""
+        return self._healer.attempt(records)
+
     def change(self, healing: Healing) -> Path:
         """Do to the pool what helped its copies; where the way back is kept."""
-        pool = self.history.pool.path
-        return change(self._folder, pool, patches(self.history, pool, healing.records))
+        return self.write(patches(self.history, self.history.pool.path, healing.records))
+
+    def leaks(self) -> list[Leak]:
+        """Objects that nobody reaches."""
+        return find_leaks(self.history)
+
+    def free(self, leaks: list[Leak]) -> tuple[Attempt, list[Patch]]:
+        """How the restart goes on a copy without leaked objects, and what makes the pool so."""
+        freed = without(self.history.pool.path, leaks)
+        return self._workshop.attempt(lambda copy: apply(copy / self._healer.name, freed)), freed
+
+    def write(self, changes: list[Patch]) -> Path:
+        """Change the pool; where the way back is kept."""
+        return change(self._folder, self.history.pool.path, changes)
 
     def place(self, record: int) -> Frame | None:
         """The line that made a record, None if that is not known."""

@@ -1,13 +1,14 @@
-"""A plan of healing, for people."""
+"""A plan of healing, and leaked objects, for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from powercut.heal.plan import discarded
 
 if TYPE_CHECKING:
+    from powercut.heal.leaks import Leak
     from powercut.heal.plan import Plan
     from powercut.heal.session import Session
     from powercut.heal.workshop import Attempt
@@ -29,11 +30,27 @@ def _lines(session: Session, plan: Plan, first: Attempt) -> Iterator[str]:
         return
     yield f"{len(plan.steps)} steps, the most suspicious first:"
     for number, step in enumerate(plan.steps[:_SHOWN], 1):
-        place = session.place(step.cause)
-        known = place is not None and place.line is not None
-        where = f"{place.file}:{place.line} ({place.function})" if place and known else str(place or "unknown place")
+        where = _where(session, step.cause)
         updates, size = discarded(session.history, step.records)
         yield f"  {number}. {where}, {session.age(step.cause):.1f} s before the end"
         yield f"     what it wrote {step.why}; takes back {updates} updates, {size} bytes"
     if len(plan.steps) > _SHOWN:
         yield f"  and {len(plan.steps) - _SHOWN} more"
+
+
+def leaks_text(session: Session, leaks: Sequence[Leak]) -> str:
+    """Leaked objects, by the line that allocated them."""
+    lines = [f"{len(leaks)} objects of {session.history.pool.path} are allocated, and nothing leads to them"]
+    groups: dict[str, list[int]] = {}
+    for leak in leaks:
+        where = "before the log began" if leak.record is None else _where(session, leak.record)
+        groups.setdefault(where, []).append(leak.size)
+    for where, sizes in sorted(groups.items(), key=lambda group: -sum(group[1])):
+        lines.append(f"  {len(sizes)} objects, {sum(sizes)} bytes: allocated at {where}")
+    return "\n".join(lines) + "\n"
+
+
+def _where(session: Session, record: int) -> str:
+    place = session.place(record)
+    known = place is not None and place.line is not None
+    return f"{place.file}:{place.line} ({place.function})" if place and known else str(place or "unknown place")
