@@ -303,6 +303,12 @@ static const char *check_chains(const uint32_t *chains, uint32_t count) {
     return NULL;
 }
 
+static const char *lost(const char *key) {
+    static char message[64];
+    snprintf(message, sizeof message, "%.31s is lost", key);
+    return message;
+}
+
 static const char *check(void) {
     const char *wrong = check_chains(root->old, OLD);
     if (!wrong)
@@ -314,7 +320,7 @@ static const char *check(void) {
         if (item->length > VALUE)
             return "an item is too long";
         if (!find(item->key))
-            return "an item is lost";
+            return lost(item->key);
     }
     return wrong;
 }

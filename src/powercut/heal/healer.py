@@ -3,10 +3,12 @@
 Before: a plan, and a restart that fails. After: the records to take back, or the knowledge that none of the ways
 helped. The pool itself is not touched.
 
-Purge takes back the first steps of the plan one at a time; if none of them helps alone, more and more of them together:
-2, 4, 8, ...; once that helps, what was not needed is given back. If it never helps, the same is done with older
-versions of the same bytes. Rollback takes back everything since an update that is a cause, the newest one that helps:
-it discards more, and leaves a state that the pool really had.
+Purge takes back the first steps of the plan one at a time. If none of them helps alone, but after one of them the
+restart fails in the same way for another reason, that one stays taken back, and what led to the new failure is found in
+its turn. Otherwise more and more steps are taken back together: 2, 4, 8, ...; once that helps, what was not needed is
+given back. If it never helps, the same is done with older versions of the same bytes. Rollback takes back everything
+since an update that is a cause, the newest one that helps: it discards more, and leaves a state that the pool really
+had.
 """
 
 from __future__ import annotations
@@ -14,14 +16,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from powercut.guard.history import History
-from powercut.heal.plan import Plan, Step
+from powercut.heal.plan import Plan, Step, labels, make_plan
 from powercut.heal.reversion import apply, patches
+from powercut.heal.taint import LabelRange
 from powercut.heal.workshop import Attempt, Workshop
 
 ALONE = 24  # steps that are tried one at a time: a wrong one more may break what another one mends
+FOLLOWED = 6  # failures one behind the other
 VERSIONS = 3  # how far back the versions of a byte are tried
 Records = frozenset[int]
 
@@ -73,12 +78,25 @@ class Healer:
             self.say(f"attempt {len(self._tried)}: without {len(records)} updates the service {attempt}")
         return self._tried[records]
 
+    def explain(self, failed: Attempt, taken: Records = frozenset()) -> tuple[Plan, Attempt]:
+        """What led to the failure that is left when some records never were; and how the run under taint ended."""
+
+        def label(copy: Path) -> list[LabelRange]:
+            self.take_back(copy, taken)
+            return labels(self.history, copy / self.name, taken)
+
+        origins = self.workshop.explain(failed, label)
+        return make_plan(self.history, origins), origins.attempt
+
     def take_back(self, folder: Path, records: Records) -> None:
         """Do it in a copy."""
         file = folder / self.name
         apply(file, patches(self.history, file, records))
 
     def _purge(self, plan: Plan) -> Records | None:
+        followed = self._follow(plan)
+        if followed is not None:
+            return followed
         steps = list(plan.steps)
         for _ in range(VERSIONS):
             alone = next((step for step in steps[:ALONE] if self.attempt(step.records).healed), None)
@@ -88,6 +106,24 @@ class Healer:
             if enough:
                 return self._without_needless(enough)
             steps = [self._with_older(step) for step in steps]
+        return None
+
+    def _follow(self, plan: Plan) -> Records | None:
+        """Steps one at a time, and on from the one after which the restart fails almost as before, but not quite."""
+        steps, taken, failed = plan.steps, Records(), self.attempt(Records())
+        for _ in range(FOLLOWED):
+            changed: dict[Records, float] = {}
+            for records in (taken | step.records for step in steps[:ALONE]):
+                attempt = self.attempt(records)
+                if attempt.healed:
+                    return records
+                if attempt.resembles(failed) and attempt.said != failed.said:
+                    changed[records] = SequenceMatcher(None, attempt.said, failed.said).ratio()
+            if not changed:
+                return None
+            taken = max(changed, key=changed.__getitem__)
+            failed = self.attempt(taken)
+            steps = self.explain(failed, taken)[0].steps
         return None
 
     def _enough(self, steps: list[Step]) -> list[Step]:

@@ -9,7 +9,7 @@ nothing in the pool led to the fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,10 +51,11 @@ class Plan:
     incomplete: bool = False
 
 
-def labels(history: History, file: Path) -> list[LabelRange]:
-    """For each byte of a pool the record that last wrote it: its index and one, since 0 means none."""
+def labels(history: History, file: Path, without: Collection[int] = ()) -> list[LabelRange]:
+    """For each byte of a pool the record that last wrote it, if some never were: its index and one, as 0 means none."""
     table, inode = history.log.records, file.stat().st_ino
-    columns = (history.changes, table["offset"][history.changes], table["size"][history.changes])
+    left = history.changes[~np.isin(history.changes, list(without))]
+    columns = (left, table["offset"][left], table["size"][left])
     return [
         LabelRange(inode, offset, size, index + 1)
         for index, offset, size in zip(*(column.tolist() for column in columns), strict=True)

@@ -18,7 +18,7 @@ from powercut.guard.writing import add_found
 from powercut.heal.changes import change
 from powercut.heal.healer import Healer, Healing
 from powercut.heal.leaks import Leak, find_leaks, without
-from powercut.heal.plan import Plan, labels, make_plan
+from powercut.heal.plan import Plan
 from powercut.heal.reversion import Patch, apply, patches
 from powercut.heal.workshop import Attempt, Workshop
 from powercut.trace.symbols import Frame, Symbolizer
@@ -61,11 +61,10 @@ class Session:
         first = self._healer.attempt(frozenset())
         if first.healed:
             raise UsageError("nothing-to-heal", "the service restarts and is well.", "There is nothing to take back.")
-        file = self._healer.name
-        origins = self._workshop.explain(first, lambda copy: labels(self.history, copy / file))
-        if not origins.attempt.resembles(first) and first.how != "hung":
-            self._say(f"under taint it {origins.attempt}: the plan may be wrong")
-        return make_plan(self.history, origins), first
+        plan, tainted = self._healer.explain(first)
+        if not tainted.resembles(first) and first.how != "hung":
+            self._say(f"under taint it {tainted}: the plan may be wrong")
+        return plan, first
 
     def heal(self, plan: Plan) -> Healing | None:
         """Try the plan on copies."""
