@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from powercut.commands.heal import command as heal_command
 from powercut.errors import UsageError
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog
 from powercut.guard.supervise import Supervisor, Watch
-from powercut.heal.changes import nobody_writes, undo
-from powercut.heal.reversion import patches
+from powercut.heal.changes import change, nobody_writes, undo
+from powercut.heal.reversion import Patch, patches
 from powercut.heal.session import Restart, Session
 from powercut.record.tracers import memory_tool
 
@@ -111,6 +112,20 @@ def test_a_running_service_is_not_healed(sick: Sick) -> None:
     with nobody_writes(sick.log), pytest.raises(UsageError) as raised, nobody_writes(sick.log):
         pass
     assert raised.value.slug == "guard-running"
+
+
+def test_what_is_no_log_is_not_healed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as raised, nobody_writes(tmp_path / "nothing"):
+        pass
+    assert raised.value.slug == "no-guard-log"
+
+
+def test_undoing_needs_the_file_alone(sick: Sick, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sick.pool.read_bytes()
+    way_back = change(sick.log, sick.pool, [Patch(1 << 20, before[1 << 20 : (1 << 20) + 4], b"heal")])
+    monkeypatch.chdir(tmp_path)
+    assert heal_command.main(["--undo", str(way_back)], standalone_mode=False) == 0
+    assert sick.pool.read_bytes() == before
 
 
 def test_a_pool_that_changed_since_is_not_undone(sick: Sick) -> None:

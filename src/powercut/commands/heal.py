@@ -54,10 +54,11 @@ def command(
 
     if bool(restart) == bool(undo):
         raise click.UsageError("Give a command that restarts the service, or --undo: one of them.")
-    with nobody_writes(Path(log)):
-        if undo:
+    if undo:
+        with nobody_writes(Path(undo).parent):
             _say(f"{undo_healing(Path(undo))} holds what it held before it was healed")
             return int(ExitCode.NOTHING_FOUND)
+    with nobody_writes(Path(log)):
         modes = MODES if mode == "auto" else (mode,)
         chosen = Path(pool) if pool else None
         session = Session(Path(log), chosen, Restart(restart, Path.cwd(), timeout), _say, modes)

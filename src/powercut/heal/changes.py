@@ -24,7 +24,12 @@ _VERSION = 1
 @contextmanager
 def nobody_writes(log: Path) -> Iterator[None]:
     """Refuse to go on while the service runs."""
-    with (log / "lock").open("w") as lock:
+    try:
+        lock = (log / "lock").open("w")
+    except OSError as error:
+        message = f"{log} holds no checkpoint log: {error.strerror}."
+        raise UsageError("no-guard-log", message, "Name its folder with --log.") from error
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

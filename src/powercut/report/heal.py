@@ -27,6 +27,7 @@ def _lines(session: Session, plan: Plan, first: Attempt) -> Iterator[str]:
         yield "  (a part of what happened could not be followed: the plan may lack something)"
     if not plan.steps:
         yield "nothing that the log knows of led to it: this is no fault of the pool. Restart the service."
+        yield "If it has no room left, look for leaks: powercut heal --leaks"
         return
     yield f"{len(plan.steps)} steps, the most suspicious first:"
     for number, step in enumerate(plan.steps[:_SHOWN], 1):
