@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,8 +90,9 @@ def test_a_race_is_found_shown_and_seen_again(world: World) -> None:
     shown = world.run("show", found["id"])
     assert shown.code == 0
     assert "the image, against the folder" in shown.out
-    again = world.run("replay", f"1/{found['id']}", "--tries", "2", "--image", "crashed")
-    assert (again.code, again.out) == (1, "seen again in 2 of 2 executions\n")
+    again = world.run("replay", f"1/{found['id']}", "--tries", "3", "--image", "crashed")
+    assert again.code == 1
+    assert re.fullmatch(r"seen again in [123] of 3 executions\n", again.out), again.out  # how often: bench/race_maps.py
     assert (world.here / "crashed" / "pool").stat().st_size > 0
 
 
