@@ -36,19 +36,10 @@ class Built:
 
 
 @dataclass(frozen=True)
-class MemoryCase:
-    """One known mistake: a folder under memory/ with both twins, the check and what must come out."""
+class Twins:
+    """A folder with both twins and the check."""
 
     folder: Path
-    title: str
-    language: str
-    memory: tuple[str, ...]  # the buggy twin must be reported on each of these memories; the first is its own
-    safe: tuple[str, ...]  # these forgive the mistake: the buggy twin is silent
-    fs: tuple[str, ...]  # the buggy twin must be reported on each of these file systems
-    silent: tuple[str, ...]  # the fixed twin is silent
-    kinds: frozenset[str]  # of the findings
-    create: bool  # the program makes its pool beforehand, when called with FOLDER create
-    libraries: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -64,6 +55,21 @@ class MemoryCase:
         """The recovery and check; one for each twin where the mistake is in the recovery."""
         (path,) = [*self.folder.glob(f"check-{twin}.*")] or self.folder.glob("check.*")
         return path
+
+
+@dataclass(frozen=True)
+class MemoryCase(Twins):
+    """One known mistake: a folder under memory/ with both twins, the check and what must come out."""
+
+    title: str
+    language: str
+    memory: tuple[str, ...]  # the buggy twin must be reported on each of these memories; the first is its own
+    safe: tuple[str, ...]  # these forgive the mistake: the buggy twin is silent
+    fs: tuple[str, ...]  # the buggy twin must be reported on each of these file systems
+    silent: tuple[str, ...]  # the fixed twin is silent
+    kinds: frozenset[str]  # of the findings
+    create: bool  # the program makes its pool beforehand, when called with FOLDER create
+    libraries: tuple[str, ...]
 
     def build(self, twin: str, folder: Path) -> Built:
         """Compile workload and check, make the data folder with which the workload starts."""

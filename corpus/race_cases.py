@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import CORPUS, build
-from memory_cases import ENVIRONMENT, Built
+from memory_cases import ENVIRONMENT, Built, Twins
 
 TWINS = ("buggy", "fixed")
 
 
 @dataclass(frozen=True)
-class RaceCase:
+class RaceCase(Twins):
     """One known race: a folder under race/ with both twins, recovery and check, and what must come out."""
 
-    folder: Path
     title: str
     language: str
     threads: int
@@ -27,21 +26,6 @@ class RaceCase:
     allow: tuple[str, ...]  # functions whose side effects are benign in the fixed twin
     create: bool  # the program makes its pool beforehand, when called with FOLDER create
     libraries: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return self.folder.name
-
-    def source(self, twin: str) -> Path:
-        """The program, "buggy" or "fixed"; one for both where the mistake is in the recovery."""
-        (path,) = [*self.folder.glob(f"{twin}.*")] or self.folder.glob("workload.*")
-        return path
-
-    def check_source(self, twin: str) -> Path:
-        """The check, which recovers first; one for each twin where the mistake is in the recovery."""
-        (path,) = [*self.folder.glob(f"check-{twin}.*")] or self.folder.glob("check.*")
-        return path
 
     def recovery_source(self, twin: str) -> Path:
         """What a restart does: the check, unless it does more than a restart."""

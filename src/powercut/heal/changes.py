@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from powercut.errors import UsageError
-from powercut.heal.reversion import Patch
+from powercut.heal.reversion import Patch, apply
 
 _VERSION = 1
 
@@ -52,7 +52,7 @@ def change(log: Path, pool: Path, patches: Sequence[Patch]) -> Path:
         file.flush()
         os.fsync(file.fileno())
     _sync_folder(log)
-    _write(pool, patches)
+    apply(pool, patches)
     return way_back
 
 
@@ -65,17 +65,8 @@ def undo(way_back: Path) -> Path:
             if content.read(len(patch.new)) != patch.new:
                 message = f"{pool} has changed at byte {patch.offset} since it was healed: undoing would lose that."
                 raise UsageError("heal-changed", message, "Nothing was changed.")
-    _write(pool, [Patch(patch.offset, patch.new, patch.old) for patch in patches])
+    apply(pool, [Patch(patch.offset, patch.new, patch.old) for patch in patches])
     return pool
-
-
-def _write(pool: Path, patches: Sequence[Patch]) -> None:
-    with pool.open("r+b") as file:
-        for patch in patches:
-            file.seek(patch.offset)
-            file.write(patch.new)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _read(way_back: Path) -> tuple[Path, list[Patch]]:

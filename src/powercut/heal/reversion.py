@@ -6,6 +6,7 @@ that a later update wrote keeps what that one wrote; all others get the version 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,11 +37,13 @@ def patches(history: History, file: Path, records: Collection[int]) -> list[Patc
 
 
 def apply(file: Path, changes: Iterable[Patch]) -> None:
-    """Write patches into a file."""
+    """Write patches into a file, durably."""
     with file.open("r+b") as target:
         for patch in changes:
             target.seek(patch.offset)
             target.write(patch.new)
+        target.flush()
+        os.fsync(target.fileno())
 
 
 def _merged(history: History, records: Collection[int]) -> Iterator[tuple[int, int]]:
