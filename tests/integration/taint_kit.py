@@ -10,7 +10,7 @@ from powercut.heal.taint import Fault, LabelRange, LabelsBoard, Thread
 from powercut.trace.layout import Effect, Flag, Kind
 from powercut.trace.symbols import StackResolver
 
-from .test_memory_tracer import TOOL
+from .memory_kit import TOOL
 from .tracer_kit import Recording, record
 
 WORD, PAGE, SOURCE = 8, 4096, 64  # bytes, bytes, labelled words: word i of the pool has the label i + 1

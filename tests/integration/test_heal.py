@@ -46,7 +46,7 @@ class Sick:
         return Supervisor(command, self.log, [], Watch(), self.said.append).run(restarts=1)[1]
 
     def session(self, *words: object, pool: Path | None = None) -> Session:
-        restart = Restart([str(self.program), str(self.pool), *map(str, words)], self.pool.parent, timeout=3)
+        restart = Restart([str(self.program), str(self.pool), *map(str, words)], self.pool.parent, timeout=2)
         return Session(self.log, pool, restart, self.said.append)
 
     def run(self, *words: object) -> subprocess.CompletedProcess[str]:

@@ -32,7 +32,7 @@ STEPS = {
     "queue": ["enqueue one", "enqueue two", "dequeue", "enqueue three", "enqueue four"],
     "btree": ["i 5 five", "i 3 three", "i 8 eight", "i 4 four"],
 }
-STATES = 150  # of each: a number and no time, so that a busy machine looks as hard
+STATES = 80  # of each: a number and no time, so that a busy machine looks as hard
 
 
 def explore(script: str, arguments: list[str | Path], check: str, data: Path) -> Run:

@@ -12,12 +12,11 @@ import pytest
 
 from powercut.heal.board_layout import FaultKind, UseKind
 
+from .memory_kit import needs_tool
 from .taint_kit import Tainted, make_pool, run
-from .test_memory_tracer import TOOL, data
 from .tracer_kit import compile_c
 
-__all__ = ["data"]
-pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="powercut was built without Valgrind")
+pytestmark = needs_tool
 
 PROGRAM = r"""
 #include <signal.h>

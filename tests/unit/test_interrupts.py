@@ -41,8 +41,12 @@ print(os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]))
 every_signal = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 
 
+HEEDING = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # these tests may run under nohup
+
+
 def run(script: str, number: int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", script, str(int(number))], capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-c", HEEDING + script, str(int(number))]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 @every_signal
