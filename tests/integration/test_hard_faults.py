@@ -41,14 +41,22 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def broken_down(fault: HardFault, programs: Path, folder: Path) -> Service:
+    """A service that met its fault: f3 is a race, which not every load shows."""
+    for number in range(8):
+        service = Service(fault, programs, folder / f"service-{number}")
+        service.break_down(ROUNDS)
+        if not service.is_well():
+            return service
+    raise AssertionError("the fault was not met")
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_hard_fault_is_healed_and_the_service_goes_on(
     fault: HardFault, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PMEM_IS_PMEM_FORCE", "1")
-    service = Service(fault, programs, tmp_path / "service")
-    service.break_down(ROUNDS)
-    assert not service.is_well(), "the fault was met"
+    service = broken_down(fault, programs, tmp_path)
     healed = service.heal()
     assert healed.way_back is not None, "it was healed"
     assert healed.mode == ("leaks" if fault.is_leak else "purge")

@@ -71,7 +71,7 @@ class Elsewhere:
         return set(re.findall(r"^powercut: found (\w+) ", ended.stderr, re.MULTILINE))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # of a module, it would be made again when another file's tests come in between
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
     folder = tmp_path_factory.mktemp("wheel")
     here = Path.cwd()
