@@ -24,6 +24,8 @@ from scikit_build_core.build import build_sdist
 from powercut import __version__
 from powercut.record.tracers import why_no_memory_tool
 
+from .conftest import built_once
+
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "corpus" / "demo"
 TOOLS = ("sh", "cat")  # beside powercut and its Python; what users of a bare machine have at least
@@ -71,9 +73,8 @@ class Elsewhere:
         return set(re.findall(r"^powercut: found (\w+) ", ended.stderr, re.MULTILINE))
 
 
-@pytest.fixture(scope="session")  # of a module, it would be made again when another file's tests come in between
-def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
-    folder = tmp_path_factory.mktemp("wheel")
+def build_wheel(folder: Path) -> None:
+    """The wheel, from the unpacked sdist."""
     here = Path.cwd()
     os.chdir(ROOT)  # where a build backend is to be called
     try:
@@ -86,7 +87,12 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
     subprocess.run(
         [*PIP, "wheel", QUICKLY, "--no-deps", "--no-build-isolation", "-w", str(folder), str(source)], check=True
     )
-    (wheel,) = folder.glob("*.whl")
+
+
+@pytest.fixture(scope="session")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
+    (wheel,) = built_once(tmp_path_factory, "built-wheel", build_wheel).glob("*.whl")
+    folder = tmp_path_factory.mktemp("wheel")
     site = install(wheel, folder)
     tools = folder / "tools"
     tools.mkdir()
