@@ -32,7 +32,7 @@ static uint64_t length_of(const char *at, uint64_t left) {
         return 0;
     memcpy(&record, at, sizeof record);
     uint64_t data = written(&record);
-    if (record.kind == 0 || record.kind > PC_GUARD_MARK || data > PC_GUARD_MOST ||
+    if (record.kind == 0 || record.kind > PC_GUARD_COMMIT || data > PC_GUARD_MOST ||
         data > left - sizeof record)
         return 0;
     uint32_t skip = sizeof record.checksum;

@@ -44,7 +44,6 @@ enum pc_guard_kind {
     PC_GUARD_ALLOCATE = 7,
     PC_GUARD_FREE = 8,   /* both: offset, size: an object */
     PC_GUARD_COMMIT = 9, /* transaction: it is complete */
-    PC_GUARD_MARK = 10,  /* offset: 1: the recovery begins, 0: it ends */
 };
 
 enum pc_guard_flag {

@@ -15,14 +15,10 @@ enum { STAGE_NONE, STAGE_WORK, STAGE_ON_COMMIT }; /* enum pobj_tx_stage */
 int pmemobj_tx_stage(void);
 
 INTERPOSED int pmemobj_tx_begin(void *pool, jmp_buf target, ...) {
-    void *words[TX_WORDS] = {NULL};
     va_list more;
     va_start(more, target);
-    tx_parameters(more, words);
+    int failed = next_tx_begin(pool, target, more);
     va_end(more);
-    void **w = words;
-    int failed = NEXT(pmemobj_tx_begin)(pool, target, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],
-                                        w[9], w[10], w[11], w[12], w[13], w[14], w[15]);
     if (NEXT(pmemobj_tx_stage)() == STAGE_NONE)
         return failed;
     if (pc_self.depth++ == 0) {

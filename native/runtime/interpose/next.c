@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { PARAM_NONE, PARAM_MUTEX, PARAM_RWLOCK, PARAM_CALLBACK }; /* enum pobj_tx_param */
+enum { TX_WORDS = 16 };
 enum { LIBRARIES_MOST = 16 };
 
 static struct {
@@ -56,13 +57,18 @@ bool is_of_pmdk(const void *address) {
     return false;
 }
 
-void tx_parameters(va_list more, void *words[TX_WORDS]) {
+/* The parameters are words up to PARAM_NONE; more than there are does no harm. */
+int next_tx_begin(void *pool, void *target, va_list more) {
+    int (*begin)(void *, void *, ...) = (int (*)(void *, void *, ...))next_function("pmemobj_tx_begin");
+    void *w[TX_WORDS] = {NULL};
     for (unsigned i = 0; i < TX_WORDS - 3;) {
-        words[i] = va_arg(more, void *);
-        int kind = (int)(uintptr_t)words[i++];
+        w[i] = va_arg(more, void *);
+        int kind = (int)(uintptr_t)w[i++];
         for (int values = kind == PARAM_CALLBACK ? 2 : kind != PARAM_NONE; values > 0; values--)
-            words[i++] = va_arg(more, void *);
+            w[i++] = va_arg(more, void *);
         if (kind == PARAM_NONE)
             break;
     }
+    return begin(pool, target, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11],
+                 w[12], w[13], w[14], w[15]);
 }

@@ -21,10 +21,7 @@ void *next_function(const char *name);
 /* Whether an address lies in the code of PMDK's libraries. */
 bool is_of_pmdk(const void *address);
 
-/* The parameters of pmemobj_tx_begin: words up to TX_PARAM_NONE, which is passed on, too; more than there are
- * does no harm.
- */
-enum { TX_WORDS = 16 };
-void tx_parameters(va_list more, void *words[TX_WORDS]);
+/* pmemobj_tx_begin behind ours, with its parameters as they came. */
+int next_tx_begin(void *pool, void *target, va_list more);
 
 #endif

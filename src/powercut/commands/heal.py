@@ -50,7 +50,8 @@ def command(
     """
     from powercut.heal.changes import nobody_writes
     from powercut.heal.changes import undo as undo_healing
-    from powercut.heal.session import MODES, Restart, Session
+    from powercut.heal.healer import MODES
+    from powercut.heal.session import Restart, Session
 
     if bool(restart) == bool(undo):
         raise click.UsageError("Give a command that restarts the service, or --undo: one of them.")

@@ -53,7 +53,6 @@ class RecordKind(IntEnum):
     ALLOCATE = 7
     FREE = 8
     COMMIT = 9
-    MARK = 10
 
 
 class RecordFlag(IntFlag):

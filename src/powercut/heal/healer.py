@@ -28,6 +28,7 @@ from powercut.heal.workshop import Attempt, Workshop
 ALONE = 24  # steps that are tried one at a time: a wrong one more may break what another one mends
 FOLLOWED = 6  # failures one behind the other
 VERSIONS = 3  # how far back the versions of a byte are tried
+MODES = ("purge", "rollback")  # in the order in which they are tried
 Records = frozenset[int]
 
 
@@ -58,7 +59,7 @@ class Healer:
     history: History
     name: Path
     say: Callable[[str], None]
-    modes: tuple[str, ...] = ("purge", "rollback")
+    modes: tuple[str, ...] = MODES
     _tried: dict[Records, Attempt] = field(default_factory=dict)
 
     def heal(self, plan: Plan) -> Healing | None:

@@ -16,7 +16,7 @@ from powercut.guard.history import History
 from powercut.guard.log import GuardLog, RecordKind
 from powercut.guard.writing import add_found
 from powercut.heal.changes import change
-from powercut.heal.healer import Healer, Healing
+from powercut.heal.healer import MODES, Healer, Healing
 from powercut.heal.leaks import Leak, find_leaks, without
 from powercut.heal.plan import Plan
 from powercut.heal.reversion import Patch, apply, patches
@@ -24,7 +24,6 @@ from powercut.heal.workshop import Attempt, Workshop
 from powercut.trace.symbols import Frame, Symbolizer
 
 Say = Callable[[str], None]
-MODES = ("purge", "rollback")
 
 
 @dataclass(frozen=True, slots=True)
