@@ -60,85 +60,125 @@ class World:
 
 def updates_of(ops, row: FileSystem, world: World):
     """The updates of a run, op by op, and the objects that sync operations mean."""
-    out: list[U] = []
-    syncs: list[tuple[int, str, object]] = []
-
-    def add(op, kind, obj, **more):
-        out.append(U(len(out), op, kind, obj, **more))
-
-    for i, op in enumerate(ops):
-        what = op[0]
-        if what in ("create", "mkdir"):
-            obj = world.next
-            world.next += 1
-            place = world.place(op[1])
-            add(i, "entry", obj, effects=[(*place, obj)], meta=True)
-            world.names[place] = obj
-            if what == "mkdir":
-                world.folders.add(obj)
-            else:
-                world.size[obj] = 0
-        elif what == "link":
-            obj, place = world.obj(op[1]), world.place(op[2])
-            add(i, "entry", obj, effects=[(*place, obj)], meta=True)
-            world.names[place] = obj
-        elif what == "unlink":
-            place = world.place(op[1])
-            add(i, "entry", world.names[place], effects=[(*place, None)], meta=True)
-            del world.names[place]
-        elif what == "rename":
-            old, new = world.place(op[1]), world.place(op[2])
-            obj, replaces = world.names[old], new in world.names
-            if row.rename_is_atomic or obj in world.folders:
-                add(i, "entry", obj, effects=[(*old, None), (*new, obj)], meta=True, replaces=replaces)
-            else:
-                add(i, "entry", obj, effects=[(*new, obj)], meta=True, replaces=replaces)
-                add(i, "entry", obj, effects=[(*old, None)], meta=True)
-            del world.names[old]
-            world.names[new] = obj
-        elif what == "write":
-            obj = world.obj(op[1])
-            for at, piece in pieces(op[2], op[3], row.piece):
-                before = world.size[obj]
-                unit = min(row.piece, 4096)
-                cells = frozenset(range(at // unit, (at + len(piece) - 1) // unit + 1))
-                add(i, "data", obj, at=at, data=piece, size_before=before, pieces=cells)
-                if at + len(piece) > before:
-                    add(i, "size", obj, at=at + len(piece))
-                    world.size[obj] = at + len(piece)
-            if op[4]:
-                syncs.append((i, "fsync" if op[4] == "sync" else "fdatasync", obj))
-        elif what == "truncate":
-            obj = world.obj(op[1])
-            if world.size[obj] != op[2]:
-                add(i, "cut", obj, at=op[2], meta=True)
-                world.size[obj] = op[2]
-        elif what == "falloc":
-            obj = world.obj(op[1])
-            if op[2] + op[3] > world.size[obj]:
-                add(i, "size", obj, at=op[2] + op[3], meta=row.allocation_in_journal)
-                world.size[obj] = op[2] + op[3]
-        elif what == "punch":
-            add(i, "zero", world.obj(op[1]), at=op[2], data=bytes(op[3]), meta=True)
-        elif what == "chmod":
-            add(i, "mode", world.obj(op[1]), at=op[2], meta=True)
-        elif what == "store":
-            obj = world.obj(op[1])
-            syncs.append((i, "mapped", obj))
-            data = op[3][: max(0, world.size[obj] - op[2])]
-            if data:
-                cells = frozenset([op[2] // min(row.piece, 4096)])
-                add(i, "data", obj, at=op[2], data=data, size_before=world.size[obj], pieces=cells, stored=True)
-                syncs.append((i, "store", obj))
-        elif what in ("flush", "msync") or what in ("fsync", "fdatasync"):
-            syncs.append((i, what, world.obj(op[1])))
-        elif what in ("sync", "fence"):
-            syncs.append((i, what, None))
+    expansion = Expansion(row, world)
+    for number, (what, *operands) in enumerate(ops):
+        expansion.number = number
+        getattr(expansion, what)(*operands)
     if row.data_in_journal:
-        for u in out:
+        for u in expansion.updates:
             if u.kind in ("data", "size") and not u.stored:
                 u.meta = True
-    return out, syncs
+    return expansion.updates, expansion.syncs
+
+
+class Expansion:
+    """What each operation comes to: one method for each, with its operands."""
+
+    def __init__(self, row: FileSystem, world: World):
+        self.row, self.world = row, world
+        self.number = 0  # of the operation
+        self.updates: list[U] = []
+        self.syncs: list[tuple[int, str, object]] = []
+
+    def _add(self, kind, obj, **more):
+        self.updates.append(U(len(self.updates), self.number, kind, obj, **more))
+
+    def _sync(self, what, obj=None):
+        self.syncs.append((self.number, what, obj))
+
+    def _new(self, path):
+        obj, place = self.world.next, self.world.place(path)
+        self.world.next += 1
+        self._add("entry", obj, effects=[(*place, obj)], meta=True)
+        self.world.names[place] = obj
+        return obj
+
+    def create(self, path):
+        self.world.size[self._new(path)] = 0
+
+    def mkdir(self, path):
+        self.world.folders.add(self._new(path))
+
+    def link(self, old, new):
+        obj, place = self.world.obj(old), self.world.place(new)
+        self._add("entry", obj, effects=[(*place, obj)], meta=True)
+        self.world.names[place] = obj
+
+    def unlink(self, path):
+        place = self.world.place(path)
+        self._add("entry", self.world.names.pop(place), effects=[(*place, None)], meta=True)
+
+    def rename(self, old, new):
+        names, old, new = self.world.names, self.world.place(old), self.world.place(new)
+        obj, replaces = names[old], new in names
+        if self.row.rename_is_atomic or obj in self.world.folders:
+            self._add("entry", obj, effects=[(*old, None), (*new, obj)], meta=True, replaces=replaces)
+        else:
+            self._add("entry", obj, effects=[(*new, obj)], meta=True, replaces=replaces)
+            self._add("entry", obj, effects=[(*old, None)], meta=True)
+        del names[old]
+        names[new] = obj
+
+    def write(self, path, offset, data, synced):
+        obj, size = self.world.obj(path), self.world.size
+        for at, piece in pieces(offset, data, self.row.piece):
+            end, unit = at + len(piece), min(self.row.piece, 4096)
+            cells = frozenset(range(at // unit, (end - 1) // unit + 1))
+            self._add("data", obj, at=at, data=piece, size_before=size[obj], pieces=cells)
+            if end > size[obj]:
+                self._add("size", obj, at=end)
+                size[obj] = end
+        if synced:
+            self._sync("fsync" if synced == "sync" else "fdatasync", obj)
+
+    def truncate(self, path, size):
+        obj = self.world.obj(path)
+        if self.world.size[obj] != size:
+            self._add("cut", obj, at=size, meta=True)
+            self.world.size[obj] = size
+
+    def falloc(self, path, offset, length):
+        obj, end = self.world.obj(path), offset + length
+        if end > self.world.size[obj]:
+            self._add("size", obj, at=end, meta=self.row.allocation_in_journal)
+            self.world.size[obj] = end
+
+    def punch(self, path, offset, length):
+        self._add("zero", self.world.obj(path), at=offset, data=bytes(length), meta=True)
+
+    def chmod(self, path, mode):
+        self._add("mode", self.world.obj(path), at=mode, meta=True)
+
+    def store(self, path, offset, data, *_):
+        obj = self.world.obj(path)
+        size = self.world.size[obj]
+        self._sync("mapped", obj)
+        data = data[: max(0, size - offset)]
+        if data:
+            cells = frozenset([offset // min(self.row.piece, 4096)])
+            self._add("data", obj, at=offset, data=data, size_before=size, pieces=cells, stored=True)
+            self._sync("store", obj)
+
+    def flush(self, path, *_):
+        self._sync("flush", self.world.obj(path))
+
+    def msync(self, path, *_):
+        self._sync("msync", self.world.obj(path))
+
+    def fsync(self, path):
+        self._sync("fsync", self.world.obj(path))
+
+    def fdatasync(self, path):
+        self._sync("fdatasync", self.world.obj(path))
+
+    def sync(self):
+        self._sync("sync")
+
+    def fence(self, *_):
+        self._sync("fence")
+
+    def print(self, *_):
+        """Nothing durable."""
 
 
 def pieces(at, data, piece):
