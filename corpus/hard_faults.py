@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -25,6 +25,7 @@ from pathlib import Path
 
 from harness import CORPUS, POWERCUT
 
+from powercut.heal.healer import MODES
 from powercut.heal.session import Restart, Session
 
 SERVICES = CORPUS / "hardfaults"
@@ -154,13 +155,13 @@ class Service:
                 with suppress(OSError), Client(self._socket) as client:
                     pause(client.process)
 
-    def session(self) -> Session:
+    def session(self, modes: Sequence[str] = MODES, batch: int = 1) -> Session:
         """To heal it."""
-        return Session(self.log, None, Restart(self.check, self.folder, PATIENCE), lambda _: None)
+        return Session(self.log, None, Restart(self.check, self.folder, PATIENCE), lambda _: None, modes, batch=batch)
 
-    def heal(self) -> Healed:
+    def heal(self, modes: Sequence[str] = MODES, batch: int = 1) -> Healed:
         """Heal its pool, as `powercut heal --yes` does, or as with `--leaks`."""
-        began, session = time.monotonic(), self.session()
+        began, session = time.monotonic(), self.session(modes, batch)
         updates = len(session.history.changes)
         if self.fault.is_leak:
             attempt, changes = session.free(session.leaks())

@@ -6,27 +6,32 @@ helped. The pool itself is not touched.
 Purge takes back the first steps of the plan one at a time. If none of them helps alone, but after one of them the
 restart fails in the same way for another reason, that one stays taken back, and what led to the new failure is found in
 its turn. Otherwise more and more steps are taken back together: 2, 4, 8, ...; once that helps, what was not needed is
-given back. If it never helps, the same is done with older versions of the same bytes. Rollback takes back everything
-since an update that is a cause, the newest one that helps: it discards more, and leaves a state that the pool really
-had.
+given back, found by halving. If it never helps, what else the same line made is suspected, too: a wrong line may have
+written many records of which the restart meets only the first. Then older versions of the same bytes are tried. What
+depends on what purge has found is taken back with it, if the restart goes well then, too.
+Rollback takes back everything since an update that is a cause, the newest one that helps: it discards more, and leaves
+a state that the pool really had. In both modes steps can be tried in batches: fewer attempts, and more is discarded.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
 
 from powercut.guard.history import History
-from powercut.heal.plan import Plan, Step, labels, make_plan
+from powercut.heal.dependents import dependents, made_by_same_line
+from powercut.heal.plan import Plan, Step, labels, make_plan, steps_for, together
 from powercut.heal.reversion import apply, patches
+from powercut.heal.search import fewest, needed
 from powercut.heal.taint import LabelRange
 from powercut.heal.workshop import Attempt, Workshop
 
 ALONE = 24  # steps that are tried one at a time: a wrong one more may break what another one mends
 FOLLOWED = 6  # failures one behind the other
+LINES = 4  # lines of which all records are suspected
 VERSIONS = 3  # how far back the versions of a byte are tried
 MODES = ("purge", "rollback")  # in the order in which they are tried
 Records = frozenset[int]
@@ -53,6 +58,7 @@ class Healer:
 
     Attributes:
         name: the pool's path inside the folder.
+        batch: how many steps are taken back as one.
     """
 
     workshop: Workshop
@@ -60,17 +66,23 @@ class Healer:
     name: Path
     say: Callable[[str], None]
     modes: tuple[str, ...] = MODES
+    batch: int = 1
     _tried: dict[Records, Attempt] = field(default_factory=dict)
 
     def heal(self, plan: Plan) -> Healing | None:
         """Find a way; None if there is none."""
         began = time.monotonic()
-        ways = {"purge": self._purge, "rollback": self._rollback}
+        ways, steps = {"purge": self._purge, "rollback": self._rollback}, plan.batches(self.batch)
         for mode in self.modes:
-            records = ways[mode](plan)
+            records = ways[mode](steps)
             if records is not None:
                 return Healing(mode, records, len(self._tried), time.monotonic() - began)
         return None
+
+    @property
+    def attempts(self) -> list[tuple[Records, Attempt]]:
+        """What was tried, in order."""
+        return list(self._tried.items())
 
     def attempt(self, records: Records) -> Attempt:
         """How the restart goes when some records never were."""
@@ -94,24 +106,14 @@ class Healer:
         file = folder / self.name
         apply(file, patches(self.history, file, records))
 
-    def _purge(self, plan: Plan) -> Records | None:
-        followed = self._follow(plan)
-        if followed is not None:
-            return followed
-        steps = list(plan.steps)
-        for _ in range(VERSIONS):
-            alone = next((step for step in steps[:ALONE] if self.attempt(step.records).healed), None)
-            if alone is not None:
-                return alone.records
-            enough = self._enough(steps)
-            if enough:
-                return self._without_needless(enough)
-            steps = [self._with_older(step) for step in steps]
-        return None
+    def _purge(self, steps: list[Step]) -> Records | None:
+        ways = (self._follow, self._alone_or_together, self._lines, self._older_versions)
+        found = next((records for way in ways if (records := way(steps)) is not None), None)
+        return found if found is None else self._with_dependents(found)
 
-    def _follow(self, plan: Plan) -> Records | None:
+    def _follow(self, steps: list[Step]) -> Records | None:
         """Steps one at a time, and on from the one after which the restart fails almost as before, but not quite."""
-        steps, taken, failed = plan.steps, Records(), self.attempt(Records())
+        taken, failed = Records(), self.attempt(Records())
         for _ in range(FOLLOWED):
             changed: dict[Records, float] = {}
             for records in (taken | step.records for step in steps[:ALONE]):
@@ -124,22 +126,47 @@ class Healer:
                 return None
             taken = max(changed, key=changed.__getitem__)
             failed = self.attempt(taken)
-            steps = self.explain(failed, taken)[0].steps
+            steps = self.explain(failed, taken)[0].batches(self.batch)
         return None
 
-    def _enough(self, steps: list[Step]) -> list[Step]:
-        """The first steps that help together; none if all of them do not."""
-        return steps[: _fewest(len(steps), lambda count: self.attempt(_together(steps[:count])).healed)]
+    def _alone_or_together(self, steps: list[Step]) -> Records | None:
+        alone = next((step for step in steps[:ALONE] if self.attempt(step.records).healed), None)
+        return self._least(steps) if alone is None else alone.records
 
-    def _without_needless(self, steps: list[Step]) -> Records:
-        """The steps without those that are not needed: the last one alone, most often."""
-        if self.attempt(_together(steps[-1:])).healed:
-            return _together(steps[-1:])
-        for step in steps[:-1]:
-            fewer = [other for other in steps if other is not step]
-            if self.attempt(_together(fewer)).healed:
-                steps = fewer
-        return _together(steps)
+    def _lines(self, steps: list[Step]) -> Records | None:
+        """What the lines that made the first suspects made at other times, the newest first."""
+        lines: list[list[int]] = []
+        for step in steps[:ALONE]:
+            if len(lines) < LINES and not any(step.cause in line for line in lines):
+                lines.append(made_by_same_line(self.history, step.cause))
+        for line in lines:
+            least = self._least(steps_for(self.history, ((record, "is of the same line") for record in line)))
+            if least is not None:
+                return least
+        return None
+
+    def _older_versions(self, steps: list[Step]) -> Records | None:
+        for _ in range(1, VERSIONS):
+            steps = [self._with_older(step) for step in steps]
+            found = self._alone_or_together(steps)
+            if found is not None:
+                return found
+        return None
+
+    def _with_dependents(self, records: Records) -> Records:
+        """With what depends on them: what refers to an object that is no more."""
+        both = records | dependents(self.history, records)
+        return both if self.attempt(both).healed else records
+
+    def _least(self, steps: list[Step]) -> Records | None:
+        """Of the first steps that help together those that are needed: the last one alone, most often."""
+        enough = steps[: fewest(len(steps), lambda count: self._help_together(steps[:count]))]
+        if not enough:
+            return None
+        return together([*needed(enough[:-1], self._help_together, enough[-1:]), *enough[-1:]])
+
+    def _help_together(self, steps: Sequence[Step]) -> bool:
+        return self.attempt(together(steps)).healed
 
     def _with_older(self, step: Step) -> Step:
         """A step with the version before: what last wrote the bytes that it writes."""
@@ -151,32 +178,11 @@ class Healer:
             older |= set(before[-1:])
         return Step(step.cause, step.records | older, step.why)
 
-    def _rollback(self, plan: Plan) -> Records | None:
+    def _rollback(self, steps: list[Step]) -> Records | None:
         """Back to before a cause and what goes with it: the newest one that helps."""
-        moments = sorted({min(step.records) for step in plan.steps}, reverse=True)
-        enough = _fewest(len(moments), lambda count: self.attempt(self._since(moments[count - 1])).healed)
+        moments = sorted({min(step.records) for step in steps}, reverse=True)
+        enough = fewest(len(moments), lambda count: self.attempt(self._since(moments[count - 1])).healed)
         return self._since(moments[enough - 1]) if enough else None
 
     def _since(self, moment: int) -> Records:
         return frozenset(self.history.changes[self.history.changes >= moment].tolist())
-
-
-def _fewest(most: int, helps: Callable[[int], bool]) -> int:
-    """How many are enough, if more help no less: found by doubling, then by halving; 0: all are not."""
-    failing, size = 0, 1
-    while most and not helps(min(size, most)):
-        if size >= most:
-            return 0
-        failing, size = size, 2 * size
-    size = min(size, most)
-    while size - failing > 1:
-        middle = (size + failing) // 2
-        if helps(middle):
-            size = middle
-        else:
-            failing = middle
-    return size
-
-
-def _together(steps: list[Step]) -> Records:
-    return frozenset().union(*(step.records for step in steps))

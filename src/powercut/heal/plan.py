@@ -50,6 +50,11 @@ class Plan:
     updates: int = 0
     incomplete: bool = False
 
+    def batches(self, size: int) -> list[Step]:
+        """The steps, so many as one."""
+        parts = [self.steps[at : at + size] for at in range(0, len(self.steps), size)]
+        return [Step(part[0].cause, together(part), part[0].why) for part in parts]
+
 
 def labels(history: History, file: Path, without: Collection[int] = ()) -> list[LabelRange]:
     """For each byte of a pool the record that last wrote it, if some never were: its index and one, as 0 means none."""
@@ -64,15 +69,25 @@ def labels(history: History, file: Path, without: Collection[int] = ()) -> list[
 
 def make_plan(history: History, origins: Origins) -> Plan:
     """The steps that a run under taint suggests."""
-    plan = Plan(updates=len(history.changes), incomplete=origins.incomplete)
-    groups, allocator = _Groups(history), Allocator(history)
+    return Plan(steps_for(history, _suspects(origins)), len(history.changes), origins.incomplete)
+
+
+def steps_for(history: History, suspects: Iterable[tuple[int, str]]) -> list[Step]:
+    """Steps for records that are suspected, and why; of one that an earlier step covers, none."""
+    groups, allocator = Groups(history), Allocator(history)
     covered: set[int] = set()
-    for record, why in _suspects(origins):
+    steps = []
+    for record, why in suspects:
         if record not in covered and not history.log.is_library[record] and not allocator.owns(record):
-            together = groups.with_record(record)
-            covered |= together
-            plan.steps.append(Step(record, together, why))
-    return plan
+            records = groups.with_record(record)
+            covered |= records
+            steps.append(Step(record, records, why))
+    return steps
+
+
+def together(steps: Iterable[Step]) -> frozenset[int]:
+    """The records of some steps."""
+    return frozenset().union(*(step.records for step in steps))
 
 
 def _suspects(origins: Origins) -> Iterator[tuple[int, str]]:
@@ -93,7 +108,7 @@ def _newest(numbers: Iterable[int], why: str) -> Iterator[tuple[int, str]]:
     return ((number - 1, why) for number in sorted(numbers, reverse=True))
 
 
-class _Groups:
+class Groups:
     """What must go together with a record."""
 
     def __init__(self, history: History) -> None:

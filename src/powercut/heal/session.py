@@ -40,18 +40,28 @@ class Session:
 
     Attributes:
         history: of the pool, with what was found in it last.
+        command: what restarts the service.
     """
 
-    def __init__(self, log: Path, pool: Path | None, restart: Restart, say: Say, modes: Sequence[str] = MODES) -> None:
+    def __init__(
+        self,
+        log: Path,
+        pool: Path | None,
+        restart: Restart,
+        say: Say,
+        modes: Sequence[str] = MODES,
+        *,
+        batch: int = 1,
+    ) -> None:
         self._folder = log.absolute()
         self._pool = pool.absolute() if pool is not None else None
         found = GuardLog(self._folder)
         self.history = self._history(found)
         if add_found(found, self.history.pool, self.history.differences()):
             self.history = self._history(GuardLog(self._folder))
-        path = self.history.pool.path
+        path, self.command = self.history.pool.path, restart.command
         self._workshop = Workshop(path.parent, restart.command, restart.cwd, restart.timeout, skip=(self._folder,))
-        self._healer = Healer(self._workshop, self.history, Path(path.name), say, tuple(modes))
+        self._healer = Healer(self._workshop, self.history, Path(path.name), say, tuple(modes), batch)
         self._say = say
         self._symbols = Symbolizer()
 
@@ -69,13 +79,22 @@ class Session:
         """Try the plan on copies."""
         return self._healer.heal(plan)
 
+    @property
+    def attempts(self) -> list[tuple[frozenset[int], Attempt]]:
+        """The restarts so far, in order: without which records, and how each went."""
+        return self._healer.attempts
+
     def attempt(self, records: frozenset[int]) -> Attempt:
         """How the restart goes on a copy as if some records had never been."""
         return self._healer.attempt(records)
 
     def change(self, healing: Healing) -> Path:
         """Do to the pool what helped its copies; where the way back is kept."""
-        return self.write(patches(self.history, self.history.pool.path, healing.records))
+        return self.take_back(healing.records)
+
+    def take_back(self, records: frozenset[int]) -> Path:
+        """Change the pool as if some records had never been; where the way back is kept."""
+        return self.write(patches(self.history, self.history.pool.path, records))
 
     def leaks(self) -> list[Leak]:
         """Objects that nobody reaches."""
