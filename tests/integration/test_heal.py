@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 
 from powercut.commands.heal import command as heal_command
@@ -86,6 +88,32 @@ def test_one_bad_update_is_found_and_taken_back(sick: Sick, how: str) -> None:
     assert sick.pool.read_bytes()[:3] == untouched[:3]
     if how == "fault":
         assert sick.run("count").returncode == -11
+
+
+def test_reports_tell_what_was_done(
+    sick: Sick, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sick.guard("fault")
+    monkeypatch.chdir(tmp_path)
+    restart = ["--", str(sick.program), str(sick.pool), "count"]
+    page = tmp_path / "a page.html"
+    assert heal_command.main(["--log", "log", "--plan", "--json", "-", *restart], standalone_mode=False) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["outcome"] == "planned" and planned["healing"] is None and planned["undo"] is None
+    assert planned["failure"] == "died of signal 11" and len(planned["attempts"]) == 1
+    words = ["--log", "log", "--yes", "--json", "healed.json", "--html", str(page), *restart]
+    assert heal_command.main(words, standalone_mode=False) == 0
+    healed = json.loads(Path("healed.json").read_text())
+    first = healed["steps"][0]
+    assert first["taken_back"] and first["location"]["line"] == line_of("SITE: bad") and first["bytes"] == 8
+    assert [attempt["well"] for attempt in healed["attempts"]] == [False, True]
+    assert (healed["outcome"], healed["healing"]["updates"]) == ("healed", 1)
+    assert Path(healed["undo"]).exists() and "taken back" in page.read_text()
+
+
+def test_leaks_have_no_plan_to_report(sick: Sick) -> None:
+    with pytest.raises(click.UsageError):
+        heal_command.main(["--log", str(sick.log), "--leaks", "--json", "-", "--", "true"], standalone_mode=False)
 
 
 def test_a_service_that_is_well_is_left_alone(sick: Sick) -> None:

@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from powercut.commands.options import HTML_OPTION, JSON_OPTION
 from powercut.errors import ExitCode
 
 if TYPE_CHECKING:
+    from powercut.commands.outcome import Outputs
+    from powercut.heal.plan import Plan
     from powercut.heal.session import Session
+    from powercut.heal.workshop import Attempt
+    from powercut.report.heal_document import Result
 
 
 @click.command("heal")
 @click.option("--log", metavar="DIR", type=click.Path(file_okay=False), default=".powercut/guard", show_default=True)
 @click.option("--pool", metavar="FILE", type=click.Path(dir_okay=False), help="Which pool, if the log has several.")
 @click.option("--mode", type=click.Choice(("purge", "rollback", "auto")), default="auto", show_default=True)
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    show_default=True,
+    help="Take back N steps at once: fewer attempts, more is lost.",
+)
 @click.option("--timeout", type=float, default=30.0, metavar="SECONDS", show_default=True, help="A restart has hung.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only tell what would be taken back; try nothing.")
 @click.option("--leaks", is_flag=True, help="Free objects that nobody can reach; take nothing back.")
 @click.option("--yes", is_flag=True, help="Change the pool without asking.")
 @click.option("--undo", metavar="FILE", type=click.Path(dir_okay=False), help="Put back what a healing changed.")
+@JSON_OPTION
+@HTML_OPTION
 @click.argument("restart", nargs=-1, type=click.UNPROCESSED)
 def command(
     restart: tuple[str, ...],
     log: str,
     pool: str | None,
     mode: str,
+    batch: int,
     timeout: float,
     only_plan: bool,
     leaks: bool,
     yes: bool,
     undo: str | None,
+    json_file: str | None,
+    html_file: str | None,
 ) -> int:
     """Heal a pool from the checkpoint log of its service.
 
@@ -45,9 +64,11 @@ def command(
     \b
     powercut heal --plan -- ./restart-and-ping.sh
     powercut heal -- ./restart-and-ping.sh
+    powercut heal --plan --html plan.html -- ./restart-and-ping.sh
     powercut heal --leaks -- ./restart-and-ping.sh
     powercut heal --undo .powercut/guard/heal-1.json
     """
+    from powercut.commands.outcome import Outputs
     from powercut.heal.changes import nobody_writes
     from powercut.heal.changes import undo as undo_healing
     from powercut.heal.healer import MODES
@@ -55,43 +76,67 @@ def command(
 
     if bool(restart) == bool(undo):
         raise click.UsageError("Give a command that restarts the service, or --undo: one of them.")
+    if (json_file or html_file) and (undo or leaks):
+        raise click.UsageError("--json and --html tell of a plan: --leaks and --undo have none.")
     if undo:
         with nobody_writes(Path(undo).parent):
             _say(f"{undo_healing(Path(undo))} holds what it held before it was healed")
             return int(ExitCode.NOTHING_FOUND)
+    files = tuple((name, file) for name, file in (("json", json_file), ("html", html_file)) if file)
     with nobody_writes(Path(log)):
         modes = MODES if mode == "auto" else (mode,)
         chosen = Path(pool) if pool else None
-        session = Session(Path(log), chosen, Restart(restart, Path.cwd(), timeout), _say, modes)
+        session = Session(Path(log), chosen, Restart(restart, Path.cwd(), timeout), _say, modes, batch=batch)
         if leaks:
             return _free(session, only_plan=only_plan, yes=yes)
-        return _heal(session, only_plan=only_plan, yes=yes)
+        plan, first = session.plan()
+        return _heal(session, plan, first, Outputs(files), only_plan=only_plan, yes=yes)
 
 
-def _heal(session: Session, *, only_plan: bool, yes: bool) -> int:
-    from powercut.heal.plan import discarded
+def _heal(session: Session, plan: Plan, first: Attempt, outputs: Outputs, *, only_plan: bool, yes: bool) -> int:
+    """Tell the plan, try it, and write the reports, whatever came of it."""
+    from powercut.commands.outcome import do_all, write
     from powercut.report.heal import plan_text
+    from powercut.report.heal_document import HealOutcome, Result, heal_document
+    from powercut.report.html.heal import render
+    from powercut.run.store import to_json
 
-    plan, first = session.plan()
-    click.echo(plan_text(session, plan, first), nl=False)
+    click.echo(plan_text(session, plan, first), nl=False, err=outputs.in_pipe)
     if only_plan or not plan.steps:
-        return int(ExitCode.NOTHING_FOUND if plan.steps else ExitCode.FINDINGS)
-    healing = session.heal(plan)
+        result = Result(HealOutcome.PLANNED if plan.steps else HealOutcome.EMPTY)
+    else:
+        result = _try(session, plan, in_pipe=outputs.in_pipe, yes=yes)
+    forms = {"json": to_json, "html": render}
+
+    def written(name: str, file: str) -> None:
+        write(lambda: forms[name](heal_document(session, plan, first, result)), file)
+
+    well = result.outcome in (HealOutcome.PLANNED, HealOutcome.HEALED)
+    actions = [partial(written, name, file) for name, file in outputs.files]
+    return do_all(actions, int(ExitCode.NOTHING_FOUND if well else ExitCode.FINDINGS))
+
+
+def _try(session: Session, plan: Plan, *, in_pipe: bool, yes: bool) -> Result:
+    from powercut.heal.plan import discarded
+    from powercut.report.heal_document import HealOutcome, Result
+
+    healing, pool = session.heal(plan), session.history.pool.path
     if healing is None:
         _say("nothing of the plan helps: the pool is as it was [heal-failed]")
-        return int(ExitCode.FINDINGS)
+        return Result(HealOutcome.FAILED)
     updates, size = discarded(session.history, healing.records)
     share = 100 * updates / max(1, plan.updates)
     click.echo(
         f"healed by {healing.mode} after {healing.attempts} attempts, {healing.seconds:.1f} s: without {updates} of "
-        f"{plan.updates} updates ({share:.2g} %, {size} bytes) the service is well"
+        f"{plan.updates} updates ({share:.2g} %, {size} bytes) the service is well",
+        err=in_pipe,
     )
-    if not yes and not click.confirm(f"Take them back in {session.history.pool.path}?", default=False):
+    if not yes and not click.confirm(f"Take them back in {pool}?", default=False, err=in_pipe):
         _say("the pool is as it was")
-        return int(ExitCode.FINDINGS)
+        return Result(HealOutcome.DECLINED, healing)
     way_back = session.change(healing)
-    click.echo(f"{session.history.pool.path} is healed. To undo it: powercut heal --undo {way_back}")
-    return int(ExitCode.NOTHING_FOUND)
+    click.echo(f"{pool} is healed. To undo it: powercut heal --undo {way_back}", err=in_pipe)
+    return Result(HealOutcome.HEALED, healing, way_back)
 
 
 def _free(session: Session, *, only_plan: bool, yes: bool) -> int:

@@ -113,6 +113,7 @@ def _report_option(name: str, what: str) -> Callable[[Command], Command]:
 
 
 JSON_OPTION = _report_option("json", "a JSON report")
+HTML_OPTION = _report_option("html", "an HTML page")
 _REPORTS: tuple[Callable[[Command], Command], ...] = (
     *(_report_option(form.name, form.what) for form in FORMATS if form.name != "github"),
     click.option("--github", is_flag=True, help="Print annotations of GitHub Actions, too."),

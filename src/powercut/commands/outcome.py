@@ -77,7 +77,7 @@ def report_actions(run: SavedRun, folder: Path, outputs: Outputs) -> list[Action
     wanted = [(name, file, False) for name, file in outputs.files]
     if outputs.annotate:
         wanted.insert(0, ("github", STANDARD_OUTPUT, outputs.in_pipe))
-    return [partial(_write, partial(_rendered, name, run, setting), file, err=err) for name, file, err in wanted]
+    return [partial(write, partial(_rendered, name, run, setting), file, err=err) for name, file, err in wanted]
 
 
 def _rendered(name: str, run: SavedRun, setting: Setting) -> bytes:
@@ -88,7 +88,7 @@ def write_report(text: str, report: dict[str, Any], json_file: str | None, code:
     """Print a report, and write its JSON to a file or, with the text out of the way, to standard output."""
     actions: list[Action] = [partial(click.echo, text, err=json_file == STANDARD_OUTPUT)]
     if json_file is not None:
-        actions.append(partial(_write, partial(to_json, report), json_file))
+        actions.append(partial(write, partial(to_json, report), json_file))
     return do_all(actions, code)
 
 
@@ -104,7 +104,8 @@ def do_all(actions: Sequence[Action], code: int) -> int:
     return code
 
 
-def _write(render: Callable[[], bytes], file: str, *, err: bool = False) -> None:
+def write(render: Callable[[], bytes], file: str, *, err: bool = False) -> None:
+    """Write a report to a file, or to standard output."""
     if file == STANDARD_OUTPUT:
         click.echo(render(), nl=False, err=err)
     else:

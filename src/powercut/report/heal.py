@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from powercut.heal.plan import discarded
+from powercut.report.text import one_line
 
 if TYPE_CHECKING:
     from powercut.heal.leaks import Leak
@@ -54,4 +55,5 @@ def leaks_text(session: Session, leaks: Sequence[Leak]) -> str:
 def _where(session: Session, record: int) -> str:
     place = session.place(record)
     known = place is not None and place.line is not None
-    return f"{place.file}:{place.line} ({place.function})" if place and known else str(place or "unknown place")
+    where = f"{place.file}:{place.line} ({place.function})" if place and known else str(place or "unknown place")
+    return one_line(where)

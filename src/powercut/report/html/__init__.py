@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ from markupsafe import Markup
 
 from powercut.report.formats import Setting
 from powercut.report.html.evidence import EvidenceRoom
-from powercut.report.html.section import Material
+from powercut.report.html.section import Material, Section
 from powercut.report.html.sections import SECTIONS
 from powercut.report.html.sections.coverage import bars
-from powercut.report.problems import Level, extent, problems, verdict
+from powercut.report.problems import Level, Outcome, extent, problems, verdict
 from powercut.report.text import printable
 from powercut.run.store import SavedRun
 
@@ -33,24 +34,36 @@ def render(run: SavedRun, setting: Setting) -> bytes:
     room = EvidenceRoom(setting.folder)
     material = Material(run, problems(run), room, setting.root)
     sections = [made for section in SECTIONS if (made := section(material)) is not None]
-    script = own_text("page.js")
     outcome, words = verdict(run)
     levels = Counter(problem.level for problem in material.problems)
+    interrupted = ["The search was interrupted: there may be more to find."] if run.interrupted else []
+    return page(
+        words,
+        extent(run).removeprefix(f"{words}: ").replace(run.model, run.model.replace(",", ", ")),
+        outcome,
+        sections,
+        cautions=[*interrupted, *room.missing],
+        bars=bars(run.states),
+        levels=[(level.value, levels[level]) for level in Level if levels[level]],
+    )
+
+
+def page(title: str, lead: str, outcome: Outcome, sections: Sequence[Section], **more: Any) -> bytes:
+    """A page of sections; `more` are cautions, bars of states and levels of problems, where there are any."""
+    script = own_text("page.js")
+    given = {"cautions": [], "bars": [], "levels": [], **more}
     text = (
         _environment()
         .get_template("page.html.j2")
         .render(
-            run=run,
-            sections=sections,
+            verdict=title,
+            extent=lead,
             outcome=outcome.value,
-            verdict=words,
-            extent=extent(run).removeprefix(f"{words}: ").replace(run.model, run.model.replace(",", ", ")),
-            bars=bars(run.states),
-            missing=room.missing,
-            levels=[(level.value, levels[level]) for level in Level if levels[level]],
+            sections=sections,
             style=Markup(own_text("page.css")),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            **given,
         )
     )
     return text.encode()
