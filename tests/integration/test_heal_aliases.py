@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ class Ledger:
     def guard(self, *words: object) -> None:
         Supervisor([*self._command, *map(str, words)], self.log, [], Watch(), self.said.append).run(restarts=0)
 
-    def session(self, **options: int) -> Session:
+    def session(self, **options: Any) -> Session:
         restart = Restart([*self._command, "check"], self.pool.parent, timeout=5)
         return Session(self.log, None, restart, self.said.append, ("purge",), **options)
 

@@ -31,6 +31,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="Take back N steps at once: fewer attempts, more is lost.",
 )
+@click.option(
+    "--bitcode",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(dir_okay=False),
+    help="The service's LLVM bitcode, for a better order of the plan; may be repeated.",
+)
 @click.option("--timeout", type=float, default=30.0, metavar="SECONDS", show_default=True, help="A restart has hung.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only tell what would be taken back; try nothing.")
 @click.option("--leaks", is_flag=True, help="Free objects that nobody can reach; take nothing back.")
@@ -45,6 +52,7 @@ def command(
     pool: str | None,
     mode: str,
     batch: int,
+    bitcode: tuple[str, ...],
     timeout: float,
     only_plan: bool,
     leaks: bool,
@@ -86,7 +94,8 @@ def command(
     with nobody_writes(Path(log)):
         modes = MODES if mode == "auto" else (mode,)
         chosen = Path(pool) if pool else None
-        session = Session(Path(log), chosen, Restart(restart, Path.cwd(), timeout), _say, modes, batch=batch)
+        restarts, code = Restart(restart, Path.cwd(), timeout), [Path(file) for file in bitcode]
+        session = Session(Path(log), chosen, restarts, _say, modes, batch=batch, bitcode=code)
         if leaks:
             return _free(session, only_plan=only_plan, yes=yes)
         plan, first = session.plan()

@@ -28,6 +28,7 @@ from powercut.heal.reversion import apply, patches
 from powercut.heal.search import fewest, needed
 from powercut.heal.taint import LabelRange
 from powercut.heal.workshop import Attempt, Workshop
+from powercut.trace.symbols import Frame
 
 ALONE = 24  # steps that are tried one at a time: a wrong one more may break what another one mends
 FOLLOWED = 6  # failures one behind the other
@@ -35,6 +36,7 @@ LINES = 4  # lines of which all records are suspected
 VERSIONS = 3  # how far back the versions of a byte are tried
 MODES = ("purge", "rollback")  # in the order in which they are tried
 Records = frozenset[int]
+Reorder = Callable[[list[Step], list[tuple[Frame, ...]]], list[Step]]
 
 
 @dataclass(slots=True)
@@ -59,6 +61,7 @@ class Healer:
     Attributes:
         name: the pool's path inside the folder.
         batch: how many steps are taken back as one.
+        reorder: what else is known puts the steps of a failure with some stacks into another order.
     """
 
     workshop: Workshop
@@ -67,6 +70,7 @@ class Healer:
     say: Callable[[str], None]
     modes: tuple[str, ...] = MODES
     batch: int = 1
+    reorder: Reorder | None = None
     _tried: dict[Records, Attempt] = field(default_factory=dict)
 
     def heal(self, plan: Plan) -> Healing | None:
@@ -98,8 +102,11 @@ class Healer:
             self.take_back(copy, taken)
             return labels(self.history, copy / self.name, taken)
 
-        origins = self.workshop.explain(failed, label)
-        return make_plan(self.history, origins), origins.attempt
+        origins = self.workshop.explain(failed, label, stacks=self.reorder is not None)
+        plan = make_plan(self.history, origins)
+        if self.reorder is not None:
+            plan.steps = self.reorder(plan.steps, origins.stacks)
+        return plan, origins.attempt
 
     def take_back(self, folder: Path, records: Records) -> None:
         """Do it in a copy."""

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.errors import UsageError
-from powercut.guard.endings import place_calls
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog, RecordKind
 from powercut.guard.writing import add_found
+from powercut.heal.bitcode.slicing import StaticCode, in_order
 from powercut.heal.changes import change
 from powercut.heal.healer import MODES, Healer, Healing
 from powercut.heal.leaks import Leak, find_leaks, without
-from powercut.heal.plan import Plan
+from powercut.heal.places import Places
+from powercut.heal.plan import Plan, Step
 from powercut.heal.reversion import Patch, apply, patches
 from powercut.heal.workshop import Attempt, Workshop
-from powercut.trace.symbols import Frame, Symbolizer
+from powercut.trace.symbols import Frame
 
 Say = Callable[[str], None]
 
@@ -52,7 +53,10 @@ class Session:
         modes: Sequence[str] = MODES,
         *,
         batch: int = 1,
+        bitcode: Sequence[Path] = (),
     ) -> None:
+        """`bitcode` is that of the service, to refine the order of the plan; `batch` steps are taken back as one."""
+        self._code = StaticCode(bitcode) if bitcode else None
         self._folder = log.absolute()
         self._pool = pool.absolute() if pool is not None else None
         found = GuardLog(self._folder)
@@ -62,8 +66,10 @@ class Session:
         path, self.command = self.history.pool.path, restart.command
         self._workshop = Workshop(path.parent, restart.command, restart.cwd, restart.timeout, skip=(self._folder,))
         self._healer = Healer(self._workshop, self.history, Path(path.name), say, tuple(modes), batch)
+        if bitcode:
+            self._healer.reorder = self._by_code
         self._say = say
-        self._symbols = Symbolizer()
+        self._places = Places(self.history.log)
 
     def plan(self) -> tuple[Plan, Attempt]:
         """Run the failing restart under taint, and see what of the pool led to the fault."""
@@ -111,13 +117,7 @@ class Session:
 
     def place(self, record: int) -> Frame | None:
         """The line that made a record, None if that is not known."""
-        log = self.history.log
-        site = int(log.records["site"][record])
-        if not site:
-            return None
-        path, _, offset = place_calls(log, [site], before=record)[0].rpartition("+")
-        frames = self._symbols.resolve([(path, int(offset, 16) - 1)])
-        return next(iter(frames.values()))[0]
+        return self._places.of(record)
 
     def age(self, record: int) -> float:
         """Seconds of the service's life between a record and the end of that run."""
@@ -125,6 +125,14 @@ class Session:
         after = log.of_kind(RecordKind.START)
         until = min((start for start in after.tolist() if start > record), default=len(log))
         return (int(log.records["time"][record:until].max()) - int(log.records["time"][record])) / 1000
+
+    def _by_code(self, steps: list[Step], stacks: list[tuple[Frame, ...]]) -> list[Step]:
+        """Steps that a line made which leads to the failing one go before others."""
+        found = self._code and self._code.slice_of(stacks)
+        if not found:
+            self._say("the bitcode does not know the line that failed: the plan is in the order that it has without it")
+            return steps
+        return list(in_order(steps, found, self.place))
 
     def _history(self, log: GuardLog) -> History:
         """The history of the pool that is meant."""

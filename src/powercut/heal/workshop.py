@@ -21,9 +21,11 @@ from powercut.record.private_copy import PrivateCopy
 from powercut.record.recorder import find_program
 from powercut.record.tracers import call_tracer, require_memory_tool
 from powercut.trace.reader import Trace
+from powercut.trace.symbols import Frame, StackResolver
 
 TAINT_TAKES = 30  # times as long as a plain run, at most
 HANGS_SOON = 3  # a restart that hangs gets that many times its time-out: it hangs long before
+_TRACE = "trace"  # its file among the notes of a run
 Prepare = Callable[[Path], object]  # gets the copy's folder before the command runs
 
 
@@ -58,12 +60,18 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """What the bytes of the pool led to in a run under taint."""
+    """What the bytes of the pool led to in a run under taint.
+
+    Attributes:
+        incomplete: some sets of labels are too small.
+        stacks: where it failed, or where its threads were last, if that was asked for; what is nearest first.
+    """
 
     attempt: Attempt
     faults: list[Fault]
     threads: list[Thread]
-    incomplete: bool  # some sets of labels are too small
+    incomplete: bool
+    stacks: list[tuple[Frame, ...]]
 
 
 class Workshop:
@@ -82,8 +90,13 @@ class Workshop:
             prepare(copy.path)
             return self._run(copy, Path(notes), [], (), self._timeout)
 
-    def explain(self, first: Attempt, label: Callable[[Path], Sequence[LabelRange]]) -> Origins:
-        """A run under taint, after a plain one; `label` says which bytes of the copy have which numbers."""
+    def explain(
+        self, first: Attempt, label: Callable[[Path], Sequence[LabelRange]], *, stacks: bool = False
+    ) -> Origins:
+        """A run under taint, after a plain one; `label` says which bytes of the copy have which numbers.
+
+        With `stacks`, it tells where it failed, too.
+        """
         patience = self._timeout * (HANGS_SOON if first.how == "hung" else TAINT_TAKES)
         tool = require_memory_tool(Path(self._cwd, self._command[0]))
         with (
@@ -93,7 +106,9 @@ class Workshop:
         ):
             given = ["--memory-tool", str(tool), "--board", f"labels={board.descriptor}"]
             attempt = self._run(copy, Path(notes), given, (board.descriptor,), patience)
-            return Origins(attempt, board.faults(), board.threads(), bool(board.lost or board.refused))
+            faults, threads = board.faults(), board.threads()
+            where = _stacks(Path(notes) / _TRACE, faults, threads) if stacks else []
+            return Origins(attempt, faults, threads, bool(board.lost or board.refused), where)
 
     def _copy(self) -> PrivateCopy:
         return PrivateCopy(self._folder, None, self._skip, in_view=True)
@@ -102,7 +117,7 @@ class Workshop:
         self, copy: PrivateCopy, notes: Path, more: Sequence[str], given: Sequence[int], timeout: float
     ) -> Attempt:
         """Run the command where the copy is shown in the folder's place."""
-        trace, out, err = (notes / name for name in ("trace", "out", "err"))
+        trace, out, err = (notes / name for name in (_TRACE, "out", "err"))
         argv = [str(call_tracer()), "--output", str(trace), "--dir", str(self._folder), "--view", str(copy.path)]
         argv += ["--cwd", str(self._cwd), "--stdout", str(out), "--stderr", str(err), *more, "--", *self._command]
         began = time.monotonic()
@@ -123,6 +138,20 @@ class Workshop:
         if how not in ("exited", "signaled"):
             raise EnvironmentFailure("heal-run", f"the command could not be run: {_tail(err, out) or how}.")
         return Attempt(how, int(code), time.monotonic() - began, _tail(err, out))
+
+
+def _stacks(trace: Path, faults: Sequence[Fault], threads: Sequence[Thread]) -> list[tuple[Frame, ...]]:
+    """Where each fault was, or if there are none, each thread: its calls, then where its last branches were.
+
+    A service that ends by itself may do so when all its own functions have returned.
+    """
+    last = [(fault.stack, fault.thread) for fault in faults] or [(0, thread) for thread in threads]
+    resolver = StackResolver.of(Trace.open(trace, opened=False))
+    resolver.prepare(branch.stack for _, thread in last for branch in thread.branches)
+    return [
+        (*resolver.frames(stack), *(frame for branch in thread.branches for frame in resolver.frames(branch.stack)[:1]))
+        for stack, thread in last
+    ]
 
 
 def _environment(cwd: Path) -> Mapping[str, str]:
