@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from powercut.commands.heal import command as heal_command
 from powercut.errors import UsageError
@@ -109,6 +110,16 @@ def test_reports_tell_what_was_done(
     assert [attempt["well"] for attempt in healed["attempts"]] == [False, True]
     assert (healed["outcome"], healed["healing"]["updates"]) == ("healed", 1)
     assert Path(healed["undo"]).exists() and "taken back" in page.read_text()
+
+
+def test_where_nobody_can_answer_nothing_is_changed(sick: Sick, tmp_path: Path) -> None:
+    sick.guard("fault")
+    before = sick.pool.read_bytes()
+    words = ["--log", str(sick.log), "--json", str(tmp_path / "told.json"), "--"]
+    done = CliRunner().invoke(heal_command, [*words, str(sick.program), str(sick.pool), "count"], standalone_mode=False)
+    assert done.return_value == 1
+    assert json.loads((tmp_path / "told.json").read_text())["outcome"] == "declined"
+    assert sick.pool.read_bytes() == before
 
 
 def test_leaks_have_no_plan_to_report(sick: Sick) -> None:

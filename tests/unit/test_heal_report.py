@@ -72,6 +72,7 @@ def test_each_outcome_has_its_title(outcome: HealOutcome) -> None:
     page = html.fromstring(render(report(outcome=outcome)).decode())
     assert (page.xpath("//h1")[0].text == "Healed") == (outcome is HealOutcome.HEALED)
     assert ("--undo" in page.text_content()) == (outcome is HealOutcome.HEALED)
+    assert ("taken back" in page.text_content()) == (outcome is HealOutcome.HEALED)
 
 
 @settings(max_examples=40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,7 +91,7 @@ def command(
         with nobody_writes(Path(undo).parent):
             _say(f"{undo_healing(Path(undo))} holds what it held before it was healed")
             return int(ExitCode.NOTHING_FOUND)
-    files = tuple((name, file) for name, file in (("json", json_file), ("html", html_file)) if file)
+    outputs = Outputs(tuple((name, file) for name, file in (("json", json_file), ("html", html_file)) if file))
     with nobody_writes(Path(log)):
         modes = MODES if mode == "auto" else (mode,)
         chosen = Path(pool) if pool else None
@@ -99,7 +100,7 @@ def command(
         if leaks:
             return _free(session, only_plan=only_plan, yes=yes)
         plan, first = session.plan()
-        return _heal(session, plan, first, Outputs(files), only_plan=only_plan, yes=yes)
+        return _heal(session, plan, first, outputs, only_plan=only_plan, yes=yes)
 
 
 def _heal(session: Session, plan: Plan, first: Attempt, outputs: Outputs, *, only_plan: bool, yes: bool) -> int:
@@ -140,7 +141,7 @@ def _try(session: Session, plan: Plan, *, in_pipe: bool, yes: bool) -> Result:
         f"{plan.updates} updates ({share:.2g} %, {size} bytes) the service is well",
         err=in_pipe,
     )
-    if not yes and not click.confirm(f"Take them back in {pool}?", default=False, err=in_pipe):
+    if not yes and not _agreed(f"Take them back in {pool}?", err=in_pipe):
         _say("the pool is as it was")
         return Result(HealOutcome.DECLINED, healing)
     way_back = session.change(healing)
@@ -160,11 +161,22 @@ def _free(session: Session, *, only_plan: bool, yes: bool) -> int:
     if not attempt.healed:
         _say("freeing them does not help: the pool is as it was [heal-failed]")
         return int(ExitCode.FINDINGS)
-    if not yes and not click.confirm(f"Free them in {session.history.pool.path}?", default=False):
+    if not yes and not _agreed(f"Free them in {session.history.pool.path}?"):
         _say("the pool is as it was")
         return int(ExitCode.FINDINGS)
     click.echo(f"they are freed. To undo it: powercut heal --undo {session.write(changes)}")
     return int(ExitCode.NOTHING_FOUND)
+
+
+def _agreed(question: str, *, err: bool = False) -> bool:
+    """Ask the operator; where nobody can answer, that is a no."""
+    try:
+        return click.confirm(question, default=False, err=err)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=err)
+        return False
 
 
 def _say(text: str) -> None:
