@@ -12,7 +12,9 @@ from pathlib import Path, PurePath
 
 from powercut.errors import UsageError
 from powercut.heal.bitcode.assembly import assembly_of
-from powercut.heal.bitcode.dependences import PMDK, Dependences, Node
+from powercut.heal.bitcode.calls import Calls, Node
+from powercut.heal.bitcode.dependences import Dependences
+from powercut.heal.bitcode.memory import PMDK
 from powercut.heal.bitcode.program import Function, Line, functions_of, globals_used
 from powercut.heal.plan import Step
 from powercut.trace.symbols import Frame
@@ -54,9 +56,10 @@ class StaticCode:
                 raise UsageError("bad-bitcode", f"{file} tells no lines.", "Compile it with clang -g.")
             functions += (function for function in found if not function.name.startswith(PMDK))
             referred |= globals_used(text)
-        self._dependences = Dependences(functions, referred)
+        self._calls = Calls(functions, referred)
+        self._dependences = Dependences(self._calls)
         self._at: dict[Line, list[Node]] = {}
-        for node, one in self._dependences.nodes():
+        for node, one in self._calls.nodes():
             if one.line is not None:
                 self._at.setdefault(one.line, []).append(node)
 
@@ -71,13 +74,12 @@ class StaticCode:
 
     def _as_slice(self, nodes: Iterable[Node]) -> Slice:
         lines, writing = set(), set()
-        for number, at in nodes:
-            function = self._dependences.functions[number]
-            one = function.instructions[at]
+        for node in nodes:
+            one = self._calls.instruction(node)
             if one.line is not None:
                 lines.add(one.line)
             if one.opcode == "store":
-                writing.add(function.name.lstrip("@").strip('"'))
+                writing.add(self._calls.functions[node[0]].name.lstrip("@").strip('"'))
         return Slice(frozenset(lines), frozenset(self._at.keys() - lines), frozenset(writing))
 
 
