@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from powercut.guard.endings import place_calls
 from powercut.guard.log import GuardLog
-from powercut.trace.symbols import Frame, Symbolizer
+from powercut.trace.symbols import Frame, Symbolizer, user_frame
 
 
 class Places:
@@ -21,4 +21,4 @@ class Places:
             return None
         path, _, offset = place_calls(self._log, [site], before=record)[0].rpartition("+")
         frames = self._symbols.resolve([(path, int(offset, 16) - 1)])
-        return next(iter(frames.values()))[0]
+        return user_frame(next(iter(frames.values())))
