@@ -6,6 +6,7 @@
 #include "emit.h"
 #include "race/race.h"
 #include "records.h"
+#include "taint/touches.h"
 
 static void on_request(VexGuestAMD64State *state, ULong pc) {
     const ULong *words = (const ULong *)(Addr)state->guest_RAX;
@@ -13,6 +14,8 @@ static void on_request(VexGuestAMD64State *state, ULong pc) {
         pc_race_sync_var((Addr)pc, (Addr)words[1], (SizeT)words[2], words[3]);
         state->guest_RDX = 1;
     }
+    if (words[0] == PC_RECOVER_REQUEST)
+        pc_touches_recovery(words[1] != 0);
     if (words[0] != PC_ASSERTION_REQUEST)
         return;
     if (words[1] != 0)

@@ -6,6 +6,7 @@
 
 #include "ask.h"
 #include "race/race.h"
+#include "race/sites.h"
 #include "ranges.h"
 #include "records.h"
 #include "room.h"
@@ -66,6 +67,8 @@ static void after_call(ThreadId tid, UInt number, UWord *args, UInt count, SysRe
     pc_race_after_call(tid, number, args, result);
     if (sr_isError(result))
         return;
+    if (number == __NR_mmap || number == __NR_munmap || number == __NR_mremap)
+        pc_sites_mapped();
     switch (number) {
     case __NR_mmap:
         after_mmap(args, sr_Res(result));

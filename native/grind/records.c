@@ -7,6 +7,7 @@
 #include "race/race.h"
 #include "room.h"
 #include "stacks.h"
+#include "taint/touches.h"
 
 #define WORD 8u
 #define LINE 64u
@@ -65,6 +66,7 @@ static UInt put_store(UInt kind, Addr pc, Addr address, Addr stop) {
         put_part(range, kind, from, to, stack);
         if (pc_race)
             pc_race_stored(kind, pc, range, from, to);
+        pc_touches_stored(pc, from, to - from);
         kind |= PC_MEMORY_REST;
         address = to;
         range = address < stop ? pc_range_from(address) : NULL;

@@ -30,6 +30,7 @@ STRUCTS = {
 }
 ENUMS: dict[str, type[IntEnum | IntFlag]] = {
     "pc_labels_flag": layout.BoardFlag,
+    "pc_label_touch": layout.Touch,
     "pc_label_use_kind": layout.UseKind,
     "pc_label_fault_kind": layout.FaultKind,
 }

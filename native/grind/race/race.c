@@ -107,10 +107,9 @@ void pc_race_after_call(ThreadId tid, UInt number, const UWord *args, SysRes res
     pc_crew_out_of_call(tid);
     if (sr_isError(result))
         return;
-    if (number == __NR_mmap || number == __NR_munmap || number == __NR_mremap) {
-        pc_sites_mapped();
+    if (number == __NR_mmap || number == __NR_munmap || number == __NR_mremap)
         pc_loads_mapped();
-    } else if (number == __NR_msync && (args[2] & MS_SYNC_BIT) != 0)
+    else if (number == __NR_msync && (args[2] & MS_SYNC_BIT) != 0)
         pc_ranges_each(args[0], args[1], on_synced);
     else if ((number == __NR_fsync || number == __NR_fdatasync) && pc_range_count > 0)
         pc_shadow_sync((UInt)pc_file_number(pc_ask_file((Int)args[0])), 0, 0);

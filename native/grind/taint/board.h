@@ -8,6 +8,9 @@
  * The board belongs to the first process that reads a labelled byte, and after its end to the next one.
  * Others run all the same, and are counted.
  *
+ * With PC_LABELS_TOUCHES nothing is labelled: ranges only say whether somebody touched them, whichever
+ * process it was.
+ *
  *   0          header.threads    header.ranges       header.nodes
  *   +----------+-----------------+-------------------+--------------------------
  *   | header,  | struct pc_label | struct pc_label   | struct pc_label_node,
@@ -22,7 +25,7 @@
 #include <stdint.h>
 
 #define PC_LABELS_MAGIC   0x4c424c50u /* "PLBL" */
-#define PC_LABELS_VERSION 1u
+#define PC_LABELS_VERSION 2u
 #define PC_LABEL_THREADS  500 /* as PC_CHANNEL_SLOTS */
 #define PC_LABEL_BRANCHES 64
 #define PC_LABEL_USES     4
@@ -33,6 +36,13 @@
 enum pc_labels_flag {
     PC_LABELS_EFFECTS = 1, /* EFFECT records in the trace: what stores and outputs depend on */
     PC_LABELS_FAULTS = 2,  /* faults, and for them uses and branches */
+    PC_LABELS_TOUCHES = 4, /* which ranges are touched, and nothing else */
+};
+
+/* When the program loaded from a range or stored into it, by code that is not PMDK's. */
+enum pc_label_touch {
+    PC_LABEL_TOUCH_ANYTIME = 1,
+    PC_LABEL_TOUCH_RECOVERY = 2, /* between pc_recover_begin and pc_recover_end (powercut.h) */
 };
 
 enum pc_label_use_kind {
@@ -51,6 +61,8 @@ enum pc_label_fault_kind {
 /* Sorted by inode and offset; without overlaps. */
 struct pc_label_range {
     uint64_t inode, offset, length, number;
+    uint32_t touched; /* enum pc_label_touch, several added; the tracer's */
+    uint32_t reserved;
 };
 
 /* The use of a labelled value that may fault. */
@@ -98,7 +110,7 @@ struct pc_labels_board {
     int32_t owner;    /* a process id; 0: nothing was read */
     uint32_t refused; /* processes that read labelled bytes while another owned the board, or forked */
     uint32_t fault_count;
-    uint32_t reserved;
+    uint32_t recoveries; /* how often pc_recover_begin was called */
     struct pc_label_fault faults[PC_LABEL_FAULTS];
 };
 

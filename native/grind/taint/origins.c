@@ -11,6 +11,7 @@
 #include "records.h"
 #include "sets.h"
 #include "threads.h"
+#include "touches.h"
 
 #define PAGE 4096u
 
@@ -19,7 +20,7 @@ struct pc_labels_board *pc_origins_board;
 static Int inherited = -1;
 static struct pc_labels_board *board; /* as mapped */
 static Bool refused;
-static const struct pc_label_range *ranges;
+static struct pc_label_range *ranges;
 
 Bool pc_origins_option(const HChar *argument) {
     return VG_INT_CLO(argument, "--labels", inherited);
@@ -51,8 +52,7 @@ static void claim(void) {
                     &board->node_count, &board->lost);
 }
 
-/* The first range that ends behind a place. */
-static UInt first_behind(ULong inode, ULong offset) {
+struct pc_label_range *pc_origins_ranges(ULong inode, ULong offset, struct pc_label_range **end) {
     UInt low = 0, high = board->range_count;
     while (low < high) {
         UInt middle = (low + high) / 2;
@@ -62,13 +62,14 @@ static UInt first_behind(ULong inode, ULong offset) {
         else
             high = middle;
     }
-    return low;
+    *end = ranges + board->range_count;
+    return ranges + low;
 }
 
 static void paint_page(ULong inode, ULong offset, pc_paint paint, void *page) {
-    UInt at = first_behind(inode, offset);
-    for (; at < board->range_count; at++) {
-        const struct pc_label_range *range = &ranges[at];
+    struct pc_label_range *last;
+    for (const struct pc_label_range *range = pc_origins_ranges(inode, offset, &last); range < last;
+         range++) {
         if (range->inode != inode || range->offset >= offset + PAGE)
             return;
         claim();
@@ -129,7 +130,11 @@ void pc_origins_open(void) {
     board = (struct pc_labels_board *)sr_Res(mapped);
     if (board->magic != PC_LABELS_MAGIC || board->version != PC_LABELS_VERSION)
         return;
-    ranges = (const struct pc_label_range *)((Addr)board + board->ranges);
+    ranges = (struct pc_label_range *)((Addr)board + board->ranges);
+    if ((board->flags & PC_LABELS_TOUCHES) != 0) {
+        pc_touches_start(board);
+        return;
+    }
     pc_labelled_painter = paint_page;
     pc_taint_wanted = True;
     if ((board->flags & PC_LABELS_FAULTS) != 0)

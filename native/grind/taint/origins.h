@@ -11,6 +11,9 @@ Bool pc_origins_option(const HChar *argument);
 /* Before the program starts: if there is a board, the mode is on. */
 void pc_origins_open(void);
 
+/* The board's ranges that end behind a place: the first one of them; *end is behind the last of all. */
+struct pc_label_range *pc_origins_ranges(ULong inode, ULong offset, struct pc_label_range **end);
+
 /* The board, if this process owns it; else NULL. */
 extern struct pc_labels_board *pc_origins_board;
 struct pc_label_thread *pc_origins_thread(ThreadId tid);

@@ -63,7 +63,7 @@ void pc_taint_before_call(ThreadId tid, UInt number, const UWord *args) {
     pc_labels leaving = 0;
     if (number == __NR_exit_group)
         pc_faults_exit(tid, (Int)args[0]);
-    if (!pc_taint_wanted || pc_taint_sink_call == NULL)
+    if (!pc_taint_wanted || (pc_taint_sink_call == NULL && pc_taint_source == NULL))
         return;
     switch (number) {
     case __NR_write:
@@ -86,7 +86,7 @@ void pc_taint_before_call(ThreadId tid, UInt number, const UWord *args) {
     default:
         break;
     }
-    if (leaving != 0)
+    if (leaving != 0 && pc_taint_sink_call != NULL)
         pc_taint_sink_call(leaving);
 }
 

@@ -1,8 +1,9 @@
 /* powercut.h: say in a C or C++ program what must be persistent and in which order, and have it checked while
  * it runs.
  *
- * Without POWERCUT defined everything here compiles to nothing (arguments are not evaluated, as with assert
- * and NDEBUG), so an annotated program needs neither the library nor any of its time. To check, build with
+ * Without POWERCUT defined everything here but the marks of a recovery (a few instructions that do nothing)
+ * compiles to nothing (arguments are not evaluated, as with assert and NDEBUG), so an annotated program needs
+ * neither the library nor any of its time. To check, build with
  *
  *     cc $(powercut config --cflags) program.c $(powercut config --libs)
  *
@@ -91,6 +92,30 @@ enum pc_operation {
                          affair */
     PC_OPERATIONS     /* how many there are, and one */
 };
+
+/* Where a service's recovery begins and ends, for `powercut heal --leaks`: what it touches in between of
+ * persistent memory is not leaked. Without marks, all that the service does after its restart counts. The
+ * service that is healed is the one that runs every day: so these need neither POWERCUT nor the library. They
+ * are a request to the memory tracer (client requests of Valgrind's: rotations that leave a register as it
+ * was), and do nothing elsewhere. */
+#define pc_recover_begin() pc_recover_(1)
+#define pc_recover_end()   pc_recover_(0)
+
+#define PC_RECOVER_REQUEST_ 0x50550003 /* as in native/assertion_request.h */
+
+static inline void pc_recover_(int begins) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    volatile uint64_t request[6] = {PC_RECOVER_REQUEST_, begins != 0, 0, 0, 0, 0};
+    uint64_t answer = 0;
+    __asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\t"
+                     "xchgq %%rbx, %%rbx"
+                     : "+d"(answer)
+                     : "a"(&request[0])
+                     : "cc", "memory");
+#else
+    (void)begins;
+#endif
+}
 
 #ifdef POWERCUT
 

@@ -10,6 +10,8 @@
 #define VALGRIND_DO_CLIENT_REQUEST_EXPR(otherwise, request, a, b, c, d, e) (otherwise)
 #endif
 
+_Static_assert(PC_RECOVER_REQUEST_ == PC_RECOVER_REQUEST, "the header programs include has the number, too");
+
 static uint64_t ask(uint64_t operation, uint64_t address, uint64_t size) {
     return VALGRIND_DO_CLIENT_REQUEST_EXPR(0, PC_ASSERTION_REQUEST, operation, address, size, 0, 0);
 }

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 @click.option("--timeout", type=float, default=30.0, metavar="SECONDS", show_default=True, help="A restart has hung.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only tell what would be taken back; try nothing.")
 @click.option("--leaks", is_flag=True, help="Free objects that nobody can reach; take nothing back.")
+@click.option("--untouched", is_flag=True, help="With --leaks: all that the restart does not touch.")
 @click.option("--yes", is_flag=True, help="Change the pool without asking.")
 @click.option("--undo", metavar="FILE", type=click.Path(dir_okay=False), help="Put back what a healing changed.")
 @JSON_OPTION
@@ -57,6 +58,7 @@ def command(
     timeout: float,
     only_plan: bool,
     leaks: bool,
+    untouched: bool,
     yes: bool,
     undo: str | None,
     json_file: str | None,
@@ -87,6 +89,8 @@ def command(
         raise click.UsageError("Give a command that restarts the service, or --undo: one of them.")
     if (json_file or html_file) and (undo or leaks):
         raise click.UsageError("--json and --html tell of a plan: --leaks and --undo have none.")
+    if untouched and not leaks:
+        raise click.UsageError("--untouched says which objects --leaks frees: give both.")
     if undo:
         with nobody_writes(Path(undo).parent):
             _say(f"{undo_healing(Path(undo))} holds what it held before it was healed")
@@ -98,7 +102,7 @@ def command(
         restarts, code = Restart(restart, Path.cwd(), timeout), [Path(file) for file in bitcode]
         session = Session(Path(log), chosen, restarts, _say, modes, batch=batch, bitcode=code)
         if leaks:
-            return _free(session, only_plan=only_plan, yes=yes)
+            return _free(session, untouched=untouched, only_plan=only_plan, yes=yes)
         plan, first = session.plan()
         return _heal(session, plan, first, outputs, only_plan=only_plan, yes=yes)
 
@@ -149,10 +153,11 @@ def _try(session: Session, plan: Plan, *, in_pipe: bool, yes: bool) -> Result:
     return Result(HealOutcome.HEALED, healing, way_back)
 
 
-def _free(session: Session, *, only_plan: bool, yes: bool) -> int:
+def _free(session: Session, *, untouched: bool, only_plan: bool, yes: bool) -> int:
+    from powercut.heal.leaks import Rule
     from powercut.report.heal import leaks_text
 
-    leaks = session.leaks()
+    leaks = session.leaks(Rule.TOUCHES if untouched else Rule.PATHS)
     click.echo(leaks_text(session, leaks), nl=False)
     if only_plan or not leaks:
         return int(ExitCode.NOTHING_FOUND if leaks else ExitCode.FINDINGS)

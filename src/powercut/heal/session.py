@@ -6,7 +6,7 @@ that was tried on copies; the pool is changed only by `Session.change` and `Sess
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from powercut.guard.writing import add_found
 from powercut.heal.bitcode.slicing import StaticCode, in_order
 from powercut.heal.changes import change
 from powercut.heal.healer import MODES, Healer, Healing
-from powercut.heal.leaks import Leak, find_leaks, without
+from powercut.heal.leaks import Allocated, Leak, Rule, find_leaks, without
 from powercut.heal.places import Places
 from powercut.heal.plan import Plan, Step
 from powercut.heal.reversion import Patch, apply, patches
@@ -102,9 +102,9 @@ class Session:
         """Change the pool as if some records had never been; where the way back is kept."""
         return self.write(patches(self.history, self.history.pool.path, records))
 
-    def leaks(self) -> list[Leak]:
-        """Objects that nobody reaches."""
-        return find_leaks(self.history)
+    def leaks(self, rule: Rule = Rule.PATHS) -> list[Leak]:
+        """Objects that are not reached: the restart runs on a copy, in the memory tracer, to see what it touches."""
+        return find_leaks(self.history, lambda allocated: self._touched(allocated, rule), rule)
 
     def free(self, leaks: list[Leak]) -> tuple[Attempt, list[Patch]]:
         """How the restart goes on a copy without leaked objects, and what makes the pool so."""
@@ -133,6 +133,17 @@ class Session:
             self._say("the bitcode does not know the line that failed: the plan is in the order that it has without it")
             return steps
         return list(in_order(steps, found, self.place))
+
+    def _touched(self, allocated: Allocated, rule: Rule) -> Iterable[int]:
+        """The objects that the restart touches, in its recovery, if the service says when that is."""
+        touches = self._workshop.touches(lambda copy: allocated.labels(copy / self._healer.name))
+        when = "between pc_recover_begin and pc_recover_end" if touches.marked else "in all"
+        count, ending = len(touches.numbers), touches.attempt
+        self._say(f"restarted, the service {ending}; {when} it touched {count} of {len(allocated)} objects")
+        if rule is Rule.TOUCHES and not count:
+            message = f"the restart touches no object of {self.history.pool.path}: all would count as leaked."
+            raise UsageError("nothing-touched", message, "Use --leaks alone: it keeps what paths lead to.")
+        return touches.numbers
 
     def _history(self, log: GuardLog) -> History:
         """The history of the pool that is meant."""

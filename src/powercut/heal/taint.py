@@ -4,7 +4,7 @@ Before: ranges of files, each with a number (of the log record that last wrote t
 `powercut-ptrace --memory-tool TOOL --board labels=DESCRIPTOR`, which inherits the board's descriptor. After: for each
 fault, the numbers that the faulting instruction's operands depend on, and those of the last branches before it; for
 each thread of a program that hung or was killed, its last branches. What the memory tracer follows, and what it does
-not, is said in native/grind/taint/taint.h.
+not, is said in native/grind/taint/taint.h. A board may also ask for less: which of its ranges are touched at all.
 
 The traced program can write to the board: what is read is checked, and a set that is no tree is cut short.
 """
@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 
 from powercut.heal import board_layout as layout
-from powercut.heal.board_layout import BoardFlag, FaultKind, UseKind
+from powercut.heal.board_layout import BoardFlag, FaultKind, Touch, UseKind
 
 NODES = 1 << 22  # 64 MB of sets, of which only those in use take memory
 
@@ -118,14 +118,21 @@ class LabelsBoard:
     """The board of one run. To be closed, or used as a context, which also frees its memory."""
 
     def __init__(
-        self, ranges: Iterable[LabelRange], *, effects: bool = False, faults: bool = True, nodes: int = NODES
+        self,
+        ranges: Iterable[LabelRange],
+        *,
+        effects: bool = False,
+        faults: bool = True,
+        touches: bool = False,
+        nodes: int = NODES,
     ) -> None:
         """A board for these ranges, later ones above earlier ones.
 
         With `effects`, the trace tells what stores into mapped files and outputs depend on (`Kind.EFFECT`). Without
-        `faults`, there are no faults, uses and branches, and the run is faster.
+        `faults`, there are no faults, uses and branches, and the run is faster. With `touches`, nothing is followed:
+        there is only what `touched` tells.
         """
-        rows = [(r.inode, r.offset, r.length, r.number) for r in without_overlaps(ranges)]
+        rows = [(r.inode, r.offset, r.length, r.number, 0, 0) for r in without_overlaps(ranges)]
         table = np.array(rows, dtype=layout.RANGE)
         where = _Places(layout.HEADER_SIZE, len(rows))
         self.descriptor = os.memfd_create("powercut-labels", 0)
@@ -133,12 +140,12 @@ class LabelsBoard:
         self._memory = mmap.mmap(self.descriptor, 0)
         header = np.zeros((), dtype=layout.BOARD)
         header["magic"], header["version"] = layout.MAGIC, layout.VERSION
-        header["flags"] = BoardFlag.EFFECTS * effects | BoardFlag.FAULTS * faults
+        header["flags"] = BoardFlag.EFFECTS * effects | BoardFlag.FAULTS * faults | BoardFlag.TOUCHES * touches
         header["range_count"], header["node_capacity"] = len(rows), nodes
         header["threads"], header["ranges"], header["nodes"] = where.threads, where.ranges, where.nodes
         self._memory[: layout.BOARD.itemsize] = header.tobytes()
         self._memory[where.ranges : where.ranges + table.nbytes] = table.tobytes()
-        self._where, self._capacity = where, nodes
+        self._where, self._capacity, self._range_count = where, nodes, len(rows)
 
     def __enter__(self) -> Self:
         return self
@@ -180,6 +187,17 @@ class LabelsBoard:
         """What each thread did last: all there is to know of a program that hung."""
         table = np.frombuffer(self._memory, layout.THREAD, layout.THREADS, self._where.threads).copy()
         return [self._thread(record) for record in table if record["tid"] != 0]
+
+    @property
+    def recoveries(self) -> int:
+        """How often the program said that its recovery begins."""
+        return int(self._header()["recoveries"])
+
+    def touched(self) -> frozenset[int]:
+        """The numbers of ranges that the program's own code touched; in its recovery, if it says when that is."""
+        table = np.frombuffer(self._memory, layout.RANGE, self._range_count, self._where.ranges)
+        when = Touch.RECOVERY if self.recoveries else Touch.ANYTIME
+        return frozenset(table["number"][(table["touched"] & when) != 0].tolist())
 
     def _header(self) -> np.void:
         header: np.void = np.frombuffer(self._memory, layout.BOARD, 1).copy()[0]

@@ -1,8 +1,8 @@
 """The workshop: the failing restart, run again on copies of the pool's folder.
 
 Before: the folder of a pool, and the command that restarts the service on it and judges it. After each run: the copy is
-gone, and the folder is as it was. A run is plain, or under taint: then it also tells which bytes of the pool reached
-the fault.
+gone, and the folder is as it was. A run is plain, or in the memory tracer: then it also tells which bytes of the pool
+reached the fault, or which were touched at all.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from powercut.record.tracers import call_tracer, require_memory_tool
 from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame, StackResolver
 
-TAINT_TAKES = 30  # times as long as a plain run, at most
+TRACING_TAKES = 30  # times as long as a plain run, at most
 HANGS_SOON = 3  # a restart that hangs gets that many times its time-out: it hangs long before
 _TRACE = "trace"  # its file among the notes of a run
 Prepare = Callable[[Path], object]  # gets the copy's folder before the command runs
+Label = Callable[[Path], Sequence[LabelRange]]  # says which bytes of the copy have which numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,19 @@ class Origins:
     stacks: list[tuple[Frame, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class Touches:
+    """What of the pool the command's own code touched.
+
+    Attributes:
+        marked: the program said where its recovery begins and ends: only that counts.
+    """
+
+    attempt: Attempt
+    numbers: frozenset[int]
+    marked: bool
+
+
 class Workshop:
     """Runs of one command on copies of one folder."""
 
@@ -86,29 +100,34 @@ class Workshop:
 
     def attempt(self, prepare: Prepare) -> Attempt:
         """A plain run."""
-        with self._copy() as copy, tempfile.TemporaryDirectory(prefix="powercut-heal-") as notes:
+        with self._copy() as copy, _notes() as notes:
             prepare(copy.path)
             return self._run(copy, Path(notes), [], (), self._timeout)
 
-    def explain(
-        self, first: Attempt, label: Callable[[Path], Sequence[LabelRange]], *, stacks: bool = False
-    ) -> Origins:
-        """A run under taint, after a plain one; `label` says which bytes of the copy have which numbers.
-
-        With `stacks`, it tells where it failed, too.
-        """
-        patience = self._timeout * (HANGS_SOON if first.how == "hung" else TAINT_TAKES)
-        tool = require_memory_tool(Path(self._cwd, self._command[0]))
-        with (
-            self._copy() as copy,
-            tempfile.TemporaryDirectory(prefix="powercut-heal-") as notes,
-            LabelsBoard(label(copy.path)) as board,
-        ):
-            given = ["--memory-tool", str(tool), "--board", f"labels={board.descriptor}"]
-            attempt = self._run(copy, Path(notes), given, (board.descriptor,), patience)
+    def explain(self, first: Attempt, label: Label, *, stacks: bool = False) -> Origins:
+        """A run under taint, after a plain one. With `stacks`, it tells where it failed, too."""
+        patience = self._timeout * (HANGS_SOON if first.how == "hung" else TRACING_TAKES)
+        with self._copy() as copy, _notes() as notes, LabelsBoard(label(copy.path)) as board:
+            attempt = self._trace(copy, Path(notes), board, patience)
             faults, threads = board.faults(), board.threads()
             where = _stacks(Path(notes) / _TRACE, faults, threads) if stacks else []
             return Origins(attempt, faults, threads, bool(board.lost or board.refused), where)
+
+    def touches(self, label: Label) -> Touches:
+        """A run that tells which of the labelled bytes matter to the command at all."""
+        with (
+            self._copy() as copy,
+            _notes() as notes,
+            LabelsBoard(label(copy.path), faults=False, touches=True, nodes=1) as board,
+        ):
+            attempt = self._trace(copy, Path(notes), board, self._timeout * TRACING_TAKES)
+            return Touches(attempt, board.touched(), bool(board.recoveries))
+
+    def _trace(self, copy: PrivateCopy, notes: Path, board: LabelsBoard, patience: float) -> Attempt:
+        """A run in the memory tracer, which reads and writes the board."""
+        tool = require_memory_tool(Path(self._cwd, self._command[0]))
+        given = ["--memory-tool", str(tool), "--board", f"labels={board.descriptor}"]
+        return self._run(copy, notes, given, (board.descriptor,), patience)
 
     def _copy(self) -> PrivateCopy:
         return PrivateCopy(self._folder, None, self._skip, in_view=True)
@@ -138,6 +157,11 @@ class Workshop:
         if how not in ("exited", "signaled"):
             raise EnvironmentFailure("heal-run", f"the command could not be run: {_tail(err, out) or how}.")
         return Attempt(how, int(code), time.monotonic() - began, _tail(err, out))
+
+
+def _notes() -> tempfile.TemporaryDirectory[str]:
+    """A folder for what a run leaves: its trace and what it says."""
+    return tempfile.TemporaryDirectory(prefix="powercut-heal-")
 
 
 def _stacks(trace: Path, faults: Sequence[Fault], threads: Sequence[Thread]) -> list[tuple[Frame, ...]]:

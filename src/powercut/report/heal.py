@@ -42,7 +42,7 @@ def _lines(session: Session, plan: Plan, first: Attempt) -> Iterator[str]:
 
 def leaks_text(session: Session, leaks: Sequence[Leak]) -> str:
     """Leaked objects, by the line that allocated them."""
-    lines = [f"{len(leaks)} objects of {session.history.pool.path} are allocated, and nothing leads to them"]
+    lines = [f"{len(leaks)} objects of {session.history.pool.path} are allocated and not reached"]
     groups: dict[str, list[int]] = {}
     for leak in leaks:
         where = "before the log began" if leak.record is None else _where(session, leak.record)
