@@ -3,6 +3,7 @@
 
 #include "complain.h"
 #include "interpose/next.h"
+#include "lines.h"
 #include "log.h"
 
 #include <errno.h>
@@ -140,6 +141,8 @@ void pc_mapped(void *address, size_t size, int file, int64_t offset, const void 
         atomic_store_explicit(&mapping_count, count + 1, memory_order_release);
     }
     pthread_mutex_unlock(&changing);
+    if (number)
+        pc_lines_mapped(address, size, true);
 }
 
 void pc_unmapped(const void *address, size_t size) {
@@ -147,8 +150,13 @@ void pc_unmapped(const void *address, size_t size) {
     if (!mapping_count)
         return;
     pthread_mutex_lock(&changing);
+    bool was_mapped = false;
     for (unsigned i = 0; i < mapping_count; i++)
-        if (low <= mappings[i].low && mappings[i].high <= high)
+        if (mappings[i].high && low <= mappings[i].low && mappings[i].high <= high) {
             mappings[i].low = mappings[i].high = 0; /* an entry is not moved: others look at them meanwhile */
+            was_mapped = true;
+        }
     pthread_mutex_unlock(&changing);
+    if (was_mapped)
+        pc_lines_mapped(address, size, false);
 }

@@ -3,6 +3,7 @@
 #include "updates.h"
 
 #include "interpose/next.h"
+#include "lines.h"
 #include "log.h"
 #include "pools.h"
 
@@ -52,6 +53,7 @@ static void put(enum pc_guard_kind kind, struct pc_place place, const void *data
                                  .transaction = pc_self.transaction,
                                  .data = data,
                                  .size = size};
+    pc_lines_forget();
     if (wait)
         pc_wait(&entry);
     else

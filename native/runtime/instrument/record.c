@@ -1,7 +1,6 @@
 /* The record of an instruction, as far as that goes without anything that might touch a vector register: this
  * file is compiled for general registers only, and calls nothing. */
-#include "moment.h"
-#include "watch.h"
+#include "guarded.h"
 
 #include "../program/put.h"
 #include "../program/sites.h"
@@ -18,6 +17,8 @@ static bool is_untracked(void) {
 }
 
 int pc_record_moment(const struct moment *moment) {
+    if (!note_for_guard(moment))
+        return 1;
     unsigned way = way_of(moment);
     bool fences = way == AT_FENCE || way == AT_LOCKED,
          writes = way != AT_FENCE && is_watched(moment->address);

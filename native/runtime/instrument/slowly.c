@@ -1,7 +1,6 @@
 /* The rest of the records: places seen for the first time, threads that must catch up, full buffers, strings.
  */
-#include "moment.h"
-#include "watch.h"
+#include "guarded.h"
 
 #include "powercut.h"
 
@@ -27,6 +26,7 @@ void pc_record_moment_slowly(const struct moment *moment) {
     int reason = errno;
     unsigned way = way_of(moment);
     const void *address = (const void *)moment->address;
+    tell_guard(moment);
     if (pc_tracking_()) {
         uint32_t site = pc_number_of_address_((const void *)(moment->caller - 1));
         uint64_t size;

@@ -1,4 +1,5 @@
-/* What is watched follows from three things: whether there is a session, the pools, and the mapped files. */
+/* What is watched follows from four things: whether there is a session, the pools, the mapped files, and what
+ * is guarded. */
 #include "watch.h"
 
 #include "powercut.h"
@@ -6,13 +7,12 @@
 #include <pthread.h>
 
 struct watched pc_watched;
-struct watched watched_ranges[WATCHED_MOST];
-_Atomic uint32_t watched_count;
+struct watched_list recorded_list, guarded_list;
 
 static struct {
     pthread_mutex_t lock;
     bool active;
-    struct ranges pools, files;
+    struct ranges pools, files, guarded;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void set(struct watched *watched, uint64_t low, uint64_t size) {
@@ -21,16 +21,34 @@ static void set(struct watched *watched, uint64_t low, uint64_t size) {
     atomic_store_explicit(&watched->size, size, memory_order_relaxed);
 }
 
-static void publish(void) {
-    const struct ranges *ranges = watch.pools.count ? &watch.pools : &watch.files;
-    size_t count = watch.active ? ranges->count : 0;
-    uint32_t kept = count < WATCHED_MOST ? (uint32_t)count : WATCHED_MOST;
+static void list(struct watched_list *to, const struct ranges *ranges) {
+    uint32_t kept = ranges->count < WATCHED_MOST ? (uint32_t)ranges->count : WATCHED_MOST;
     for (uint32_t i = 0; i < kept; i++) {
-        const struct range *last = &ranges->at[i == WATCHED_MOST - 1 ? count - 1 : i];
-        set(&watched_ranges[i], ranges->at[i].low, last->high - ranges->at[i].low);
+        const struct range *last = &ranges->at[i == WATCHED_MOST - 1 ? ranges->count - 1 : i];
+        set(&to->at[i], ranges->at[i].low, last->high - ranges->at[i].low);
     }
-    atomic_store(&watched_count, kept);
-    set(&pc_watched, kept ? ranges->at[0].low : 0, kept ? ranges->at[count - 1].high - ranges->at[0].low : 0);
+    atomic_store(&to->count, kept);
+}
+
+/* Makes a range reach around others. */
+static void stretch(struct range *around, const struct ranges *ranges) {
+    if (!ranges->count)
+        return;
+    uint64_t low = ranges->at[0].low, high = ranges->at[ranges->count - 1].high;
+    around->low = around->high && around->low < low ? around->low : low;
+    around->high = around->high > high ? around->high : high;
+}
+
+static void publish(void) {
+    static const struct ranges none;
+    const struct ranges *recorded = watch.pools.count ? &watch.pools : &watch.files;
+    struct range around = {0, 0};
+    recorded = watch.active ? recorded : &none;
+    list(&recorded_list, recorded);
+    list(&guarded_list, &watch.guarded);
+    stretch(&around, recorded);
+    stretch(&around, &watch.guarded);
+    set(&pc_watched, around.low, around.high - around.low);
 }
 
 void watch_session(bool active) {
@@ -49,17 +67,25 @@ void watch_pools(const struct ranges *pools) {
     pthread_mutex_unlock(&watch.lock);
 }
 
-void pc_watch_file_(const void *address, size_t size, int is_mapped) {
+static void watch_mapping(struct ranges *mappings, const void *address, size_t size, int is_mapped) {
     uint64_t low = (uintptr_t)address, high = low + size;
     if (low >= high)
         return;
     pthread_mutex_lock(&watch.lock);
     if (is_mapped)
-        ranges_add(&watch.files, low, high);
+        ranges_add(mappings, low, high);
     else
-        ranges_remove(&watch.files, low, high);
+        ranges_remove(mappings, low, high);
     publish();
     pthread_mutex_unlock(&watch.lock);
+}
+
+void pc_watch_file_(const void *address, size_t size, int is_mapped) {
+    watch_mapping(&watch.files, address, size, is_mapped);
+}
+
+void watch_guarded(const void *address, size_t size, int is_mapped) {
+    watch_mapping(&watch.guarded, address, size, is_mapped);
 }
 
 int pc_is_watched_(const volatile void *address) {
