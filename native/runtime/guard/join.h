@@ -12,6 +12,8 @@ struct pc_guard_ear {
     /* A range was flushed, or stored around the cache, and a fence follows; `site`: behind the instruction's
      * line. */
     void (*flushed)(const void *address, size_t size, const void *site);
+    /* All that comes before the fence has been told. */
+    void (*fenced)(void);
 };
 
 /* What the program's side wants to be told: a guarded mapping comes, or goes. */

@@ -91,7 +91,7 @@ void pc_lines_mapped(const void *address, size_t size, bool is_mapped) {
 }
 
 __attribute__((visibility("default"))) const struct pc_guard_ear *pc_guard_join(pc_guard_watch watch) {
-    static const struct pc_guard_ear ear = {on_flush};
+    static const struct pc_guard_ear ear = {on_flush, pc_log_waiting};
     pthread_mutex_lock(&joined.lock);
     bool has_room = joined.count < JOINED_MOST;
     if (has_room)

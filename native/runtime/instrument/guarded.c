@@ -14,6 +14,8 @@ void tell_guard(const struct moment *moment) {
     noted.is_told = true;
     for (unsigned i = 0; i < noted.count; i++)
         guard->flushed((const void *)noted.at[i].address, noted.at[i].size, (const void *)noted.at[i].site);
+    if (noted.count && is_fence(moment))
+        guard->fenced();
     noted.count = 0;
     noted.is_told = false;
     if (is_to_be_noted(moment))

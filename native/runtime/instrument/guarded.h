@@ -18,6 +18,10 @@ struct noted_list {
 };
 extern _Thread_local struct noted_list noted __attribute__((tls_model("initial-exec")));
 
+static inline bool is_fence(const struct moment *moment) {
+    return way_of(moment) == AT_FENCE || way_of(moment) == AT_LOCKED;
+}
+
 /* Whether the guard must know of it at the next fence. */
 static inline bool is_to_be_noted(const struct moment *moment) {
     unsigned operation = moment->code & 0xff;
@@ -33,8 +37,7 @@ static inline void note(const struct moment *moment) {
 /* False: a fence with something before it, or no more room: pc_tell_guard does it. Touches no vector
  * register. */
 static inline bool note_for_guard(const struct moment *moment) {
-    unsigned way = way_of(moment);
-    if (way == AT_FENCE || way == AT_LOCKED)
+    if (is_fence(moment))
         return noted.count == 0;
     if (!is_to_be_noted(moment))
         return true;
