@@ -105,8 +105,9 @@ enum pc_operation {
 
 static inline void pc_recover_(int begins) {
 #if defined(__x86_64__) && defined(__GNUC__)
-    volatile uint64_t request[6] = {PC_RECOVER_REQUEST_, begins != 0, 0, 0, 0, 0};
+    volatile uint64_t request[6] = {PC_RECOVER_REQUEST_, 0, 0, 0, 0, 0};
     uint64_t answer = 0;
+    request[1] = begins != 0;
     __asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\t"
                      "xchgq %%rbx, %%rbx"
                      : "+d"(answer)

@@ -138,8 +138,10 @@ class Session:
         """The objects that the restart touches, in its recovery, if the service says when that is."""
         touches = self._workshop.touches(lambda copy: allocated.labels(copy / self._healer.name))
         when = "between pc_recover_begin and pc_recover_end" if touches.marked else "in all"
-        count, ending = len(touches.numbers), touches.attempt
+        count, ending = len(touches.numbers), touches.plain
         self._say(f"restarted, the service {ending}; {when} it touched {count} of {len(allocated)} objects")
+        if not touches.attempt.resembles(ending):
+            self._say(f"in the memory tracer it {touches.attempt}: it may touch more than that")
         if rule is Rule.TOUCHES and not count:
             message = f"the restart touches no object of {self.history.pool.path}: all would count as leaked."
             raise UsageError("nothing-touched", message, "Use --leaks alone: it keeps what paths lead to.")

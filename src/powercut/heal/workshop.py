@@ -80,9 +80,12 @@ class Touches:
     """What of the pool the command's own code touched.
 
     Attributes:
+        plain: how the command ended when nobody looked.
+        attempt: how it ended when its touches were seen.
         marked: the program said where its recovery begins and ends: only that counts.
     """
 
+    plain: Attempt
     attempt: Attempt
     numbers: frozenset[int]
     marked: bool
@@ -106,25 +109,26 @@ class Workshop:
 
     def explain(self, first: Attempt, label: Label, *, stacks: bool = False) -> Origins:
         """A run under taint, after a plain one. With `stacks`, it tells where it failed, too."""
-        patience = self._timeout * (HANGS_SOON if first.how == "hung" else TRACING_TAKES)
         with self._copy() as copy, _notes() as notes, LabelsBoard(label(copy.path)) as board:
-            attempt = self._trace(copy, Path(notes), board, patience)
+            attempt = self._trace(copy, Path(notes), board, first)
             faults, threads = board.faults(), board.threads()
             where = _stacks(Path(notes) / _TRACE, faults, threads) if stacks else []
             return Origins(attempt, faults, threads, bool(board.lost or board.refused), where)
 
     def touches(self, label: Label) -> Touches:
         """A run that tells which of the labelled bytes matter to the command at all."""
+        plain = self.attempt(lambda _: None)
         with (
             self._copy() as copy,
             _notes() as notes,
             LabelsBoard(label(copy.path), faults=False, touches=True, nodes=1) as board,
         ):
-            attempt = self._trace(copy, Path(notes), board, self._timeout * TRACING_TAKES)
-            return Touches(attempt, board.touched(), bool(board.recoveries))
+            attempt = self._trace(copy, Path(notes), board, plain)
+            return Touches(plain, attempt, board.touched(), bool(board.recoveries))
 
-    def _trace(self, copy: PrivateCopy, notes: Path, board: LabelsBoard, patience: float) -> Attempt:
-        """A run in the memory tracer, which reads and writes the board."""
+    def _trace(self, copy: PrivateCopy, notes: Path, board: LabelsBoard, first: Attempt) -> Attempt:
+        """A run in the memory tracer, which reads and writes the board, after a plain one."""
+        patience = self._timeout * (HANGS_SOON if first.how == "hung" else TRACING_TAKES)
         tool = require_memory_tool(Path(self._cwd, self._command[0]))
         given = ["--memory-tool", str(tool), "--board", f"labels={board.descriptor}"]
         return self._run(copy, notes, given, (board.descriptor,), patience)
