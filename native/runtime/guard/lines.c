@@ -16,7 +16,8 @@ enum { LINE = 64, WORD = 8, KNOWN_MOST = 1 << 14, JOINED_MOST = 4 };
 /* The last line of those with the same hash, as it was logged. */
 static struct known {
     atomic_flag taken;
-    unsigned age; /* `ages` when it was logged */
+    unsigned age;      /* `ages` when it was logged */
+    const void *owner; /* the thread that logged it, and whose fence makes the record durable */
     uintptr_t line;
     char content[LINE];
 } known[KNOWN_MOST];
@@ -45,11 +46,11 @@ static bool is_same(const char *one, const char *other, size_t at) {
 }
 
 /* Logged while the slot is taken: so of two threads that flush a line, the later record has the later bytes.
- */
+ * What another thread logged is logged again: its fence may come later than this one's. */
 static void log_line(uintptr_t line, struct pc_place place, const void *site) {
     struct known *slot = take(line);
     unsigned age = atomic_load(&ages);
-    bool is_known = slot->line == line && slot->age == age;
+    bool is_known = slot->line == line && slot->age == age && slot->owner == &pc_self;
     char now[LINE];
     size_t low = 0, high = LINE;
     memcpy(now, (const void *)line, LINE);
@@ -67,6 +68,7 @@ static void log_line(uintptr_t line, struct pc_place place, const void *site) {
                                           .size = high - low});
     slot->line = line;
     slot->age = age;
+    slot->owner = &pc_self;
     memcpy(slot->content, now, LINE);
     atomic_flag_clear_explicit(&slot->taken, memory_order_release);
 }

@@ -34,7 +34,7 @@ static inline void note(const struct moment *moment) {
     noted.at[noted.count++] = (struct noted){moment->address, size, moment->caller};
 }
 
-/* False: a fence with something before it, or no more room: pc_tell_guard does it. Touches no vector
+/* False: a fence with something before it, or no more room: tell_guard does it. Touches no vector
  * register. */
 static inline bool note_for_guard(const struct moment *moment) {
     if (is_fence(moment))
