@@ -22,7 +22,8 @@ def states(number: int) -> tuple[str, ...]:
     return ("--budget", "4m", "--max-states", str(number))
 
 
-FOUND_BY, SILENT_FOR = states(250), states(450)
+# How many states equivalence spares depends on which answers come first: some mistakes need 210 states or 260.
+FOUND_BY, SILENT_FOR = states(320), states(450)
 
 every_bug = pytest.mark.parametrize("bug", store_bugs(), ids=lambda bug: bug.name)
 

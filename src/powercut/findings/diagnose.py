@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
 from powercut.findings.fixes import Proposal, propose
+from powercut.findings.identity import identify
 from powercut.findings.patience import Over, Patience
 from powercut.findings.places import Places, place_of
 from powercut.findings.shrink import Shrinker
@@ -140,7 +141,7 @@ class Diagnosis:
             lost = (u for u in timeline.lost(state) if not fixed.is_guaranteed(u, state.point))
             return State(state.point, Base.ISSUED, frozenset(lost))
         lost_updates = timeline.lost(state) or self._next_updates(timeline, state.point)
-        sites = {_site(timeline, update) for update in lost_updates}
+        sites = _sites(timeline, lost_updates)
         # What must happen together must do so either way round.
         shows = sites & cause.lost_sites or any(stack == cause.partner_stack != 0 for stack, _ in sites)
         return None if shows else state
@@ -211,10 +212,36 @@ class Diagnosis:
     # Recording
 
     def _record(self, case: _Case) -> Finding | None:
-        timeline = self._timelines[case.timeline]
         locations = self._locations(case)
+        name = identify(case.kind.value, locations)
+        known = next((cause for cause in self._causes if cause.finding.id == name), None)
+        if known is not None:  # its fix, which takes longest, is known as well
+            self._again(known, case)
+            return None
         proposal, fix = self._fix(case, locations)
+        finding = self._finding(case, name, locations, fix)
+        known = next((cause for cause in self._causes if _die_alike(cause.finding, finding)), None)
+        if known is not None:
+            self._again(known, case)
+            return None
+        timeline = self._timelines[case.timeline]
+        stacks = timeline.trace.events["stack"]
+        partner = int(stacks[case.partner]) if case.partner is not None else 0
+        self._causes.append(_Cause(finding, proposal, _sites(timeline, case.lost), partner, {}))
+        self._add_model(finding, case.timeline)
+        self.findings.append(finding)
+        return finding
+
+    def _again(self, known: _Cause, case: _Case) -> None:
+        """One more state of a known cause."""
+        known.finding.occurrences += 1
+        self._add_model(known.finding, case.timeline)
+        known.lost_sites |= _sites(self._timelines[case.timeline], case.lost)
+
+    def _finding(self, case: _Case, name: str, locations: list[Location], fix: Fix | None) -> Finding:
+        timeline = self._timelines[case.timeline]
         finding = Finding(
+            id=name,
             kind=case.kind,
             message="",
             locations=locations,
@@ -226,23 +253,10 @@ class Diagnosis:
             code=case.verdict.code,
             output=case.verdict.output,
         )
-        finding.id = finding.identify()
         finding.message = message(finding)
         if case.verdict.outcome is Outcome.CRASH and not self._patience.is_over():
             finding.recovery = self._where_it_dies(case.timeline, case.state)
         finding.cut_short = self._patience.is_over()
-        known = next((cause for cause in self._causes if _are_one(cause.finding, finding)), None)
-        if known is not None:
-            known.finding.occurrences += 1
-            self._add_model(known.finding, case.timeline)
-            known.lost_sites |= {_site(timeline, update) for update in case.lost}
-            return None
-        stacks = timeline.trace.events["stack"]
-        partner = int(stacks[case.partner]) if case.partner is not None else 0
-        sites = {_site(timeline, update) for update in case.lost}
-        self._causes.append(_Cause(finding, proposal, sites, partner, {}))
-        self._add_model(finding, case.timeline)
-        self.findings.append(finding)
         return finding
 
     def _fix(self, case: _Case, locations: Sequence[Location]) -> tuple[Proposal | None, Fix | None]:
@@ -317,10 +331,8 @@ def _died(verdict: Verdict) -> FindingKind | None:
     return FindingKind.RECOVERY if verdict.outcome in (Outcome.CRASH, Outcome.HANG) else None
 
 
-def _are_one(known: Finding, new: Finding) -> bool:
-    """Whether two findings have one root cause: the same places, or a recovery that dies in one place for no sync."""
-    if known.id == new.id:
-        return True
+def _die_alike(known: Finding, new: Finding) -> bool:
+    """Whether two findings have one root cause: a recovery that dies in one place for no sync."""
     synced = any(f.fix is not None and f.fix.verified and f.fix.by == "model" for f in (known, new))
     return bool(new.recovery) and known.recovery == new.recovery and not synced
 
@@ -332,8 +344,10 @@ def _roots(timeline: Timeline, lost: list[int], point: int) -> list[int]:
     return roots or lost
 
 
-def _site(timeline: Timeline, update: int) -> tuple[int, int]:
-    return int(timeline.trace.events["stack"][timeline.updates.event[update]]), timeline.updates.kind[update]
+def _sites(timeline: Timeline, updates: Sequence[int]) -> set[tuple[int, int]]:
+    """Which calls of the program made some updates, and of which kinds these are."""
+    stacks, columns = timeline.trace.events["stack"], timeline.updates
+    return {(int(stacks[columns.event[update]]), columns.kind[update]) for update in updates}
 
 
 def _saved(timeline: Timeline, state: State) -> SavedState:
