@@ -94,6 +94,20 @@ def test_no_room_for_what_the_program_writes(world: World) -> None:
     assert (ended.code, ended.left) == (3, [])
 
 
+def test_no_room_for_an_execution_of_a_race(world: World) -> None:
+    words = ("race", "--dir", "data", "--scratch", "small", "--", "sh", "-c", SAFE)
+    ended = run_with_small(world, "32k", *words)
+    assert ended.err.endswith("[scratch-full]\n")
+    assert (ended.code, ended.left) == (3, [])
+
+
+def test_no_room_for_scratch_at_all(world: World) -> None:
+    words = ("test", "--dir", "data", "--scratch", "small", "--", "sh", "-c", SAFE)
+    ended = run_with_small(world, "16k", *words, fill="16k")
+    assert ended.err.endswith("[scratch-unusable]\n")
+    assert (ended.code, ended.left) == (3, [])
+
+
 def test_no_room_for_a_worker(world: World) -> None:
     """Not even the folders in which a worker would build its images."""
     assert world.run("record", "-o", "t", "--dir", "data", "--", "sh", "-c", SAFE).code == 0

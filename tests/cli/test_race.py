@@ -30,6 +30,8 @@ PROGRAM = """\
 static volatile char *pool;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *store(void *name) { pool[64] = *(char *)name; return NULL; }
+static void *apart(void *name) { pool[64 * (*(char *)name - 'a' + 1)] = 1; return NULL; }
+static void *copy(void *name) { if (*(char *)name == 'a') pool[64] = 1; else pool[128] = pool[64]; return NULL; }
 static void *hang(void *name) { pthread_mutex_lock(&lock); pthread_mutex_lock(&lock); return name; }
 static void both(void *(*run)(void *)) {
     pthread_t one, two;
@@ -47,8 +49,9 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "commands"))
         while (fgets(line, sizeof line, stdin))
             puts("refused: what is that?");
-    if (argc == 1 || strcmp(argv[1], "alone"))
-        both(argc > 1 && !strcmp(argv[1], "hang") ? hang : store);
+    const char *how = argc > 1 ? argv[1] : "store";
+    if (strcmp(how, "alone"))
+        both(!strcmp(how, "hang") ? hang : !strcmp(how, "apart") ? apart : !strcmp(how, "copy") ? copy : store);
     return 0;
 }
 """
@@ -56,7 +59,7 @@ int main(int argc, char **argv) {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A program with two threads, which can be told to have one, to hang, or to refuse commands."""
+    """A program with two threads, which can be told what they do, to have one, to hang, or to refuse commands."""
     folder = tmp_path_factory.mktemp("program")
     (folder / "p.c").write_text(PROGRAM)
     subprocess.run(["gcc", "-g", "-pthread", "-w", "-o", folder / "p", folder / "p.c"], check=True)
@@ -107,6 +110,18 @@ def test_what_is_allowed_is_listed_and_no_finding(world: World) -> None:
     code, text, report = race(world, built(world, "checksummed", "buggy"), "--max-executions", "6")
     assert (code, report["findings"]) == (0, [])
     assert "write_*: checksummed" in text
+
+
+def test_threads_that_share_nothing_are_told(world: World, program: str) -> None:
+    ended = world.run("race", "--dir", "data", "--max-executions", "1", "--", program, "apart")
+    assert ended.code == 0
+    assert "no two threads used the same word of a mapped file: nothing could race" in ended.err
+
+
+def test_a_program_that_recovers_by_doing_its_work_again_is_told_what_that_hides(world: World, program: str) -> None:
+    ended = world.run("race", "--dir", "data", "--max-executions", "4", "--", program, "copy")
+    assert ended.code == 0
+    assert "warning: 1 of the inconsistencies count as repaired" in ended.err
 
 
 def refusal(world: World, *words: str) -> str:
@@ -162,6 +177,7 @@ def test_a_grammar_of_which_the_program_understands_nothing_is_refused_with_the_
         (("--grammar", "nowhere.toml"), "bad-grammar"),
         (("--check", "nowhere"), "no-such-program"),
         (("--recovery", " "), "bad-check"),
+        (("--threads", "2"), "usage"),
         (("--memory", "none"), "unknown-memory"),
         (("--timeout", "0"), "bad-setting"),
     ],

@@ -118,6 +118,17 @@ def test_a_fault_that_comes_back_is_suspected_to_be_hard(guarded: Guarded) -> No
     assert len(remembered(guarded.log)) == 2, "the second time is enough"
 
 
+def test_another_pool_in_the_place_of_one_has_a_history_of_its_own(guarded: Guarded) -> None:
+    guarded.run("rounds", 3, 1)
+    base = (guarded.log / "pool-1.base").read_bytes()
+    guarded.pool.unlink()
+    guarded.run("rounds", 5, 1)
+    log = GuardLog(guarded.log)
+    assert [pool.path for pool in log.pools.values()] == [guarded.pool] * 2
+    assert [History(log, pool).is_of_this_pool() for pool in log.pools.values()] == [False, True]
+    assert (guarded.log / "pool-1.base").read_bytes() == base
+
+
 def test_a_service_that_does_not_pass_its_check_is_ended(guarded: Guarded) -> None:
     watch = Watch(check=("false",), every=0.3)
     ending, _ = guarded.run("rounds", 100000000, 1, watch=watch)

@@ -12,10 +12,11 @@ from click.testing import CliRunner
 
 from powercut.commands.heal import command as heal_command
 from powercut.errors import UsageError
+from powercut.guard.folder import nobody_writes
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog
 from powercut.guard.supervise import Supervisor, Watch
-from powercut.heal.changes import change, nobody_writes, undo
+from powercut.heal.changes import change, undo
 from powercut.heal.reversion import Patch, patches
 from powercut.heal.session import Restart, Session
 from powercut.record.tracers import memory_tool

@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from lxml import etree
+from rich.console import Console
 
 from powercut.errors import ExitCode, UsageError
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, Race
@@ -112,3 +113,7 @@ def test_progress_is_a_line_or_a_table() -> None:
     assert progress_line(Raced(COUNTS, 2.5, 7.0)).startswith("12 executions, 3 alias pairs, 40 blocks")
     table = raced_table(COUNTS, 2.5, 7.0)
     assert [next(iter(column.cells)) for column in table.columns][:3] == ["12", "3", "40"]
+    console = Console(width=78)  # beside what spins, in a usual terminal
+    with console.capture() as shown:
+        console.print(table)
+    assert "…" not in shown.get()

@@ -178,6 +178,7 @@ def test_a_grammar_is_read(tmp_path: Path) -> None:
         ("threads = 3", "threads = 0", "threads must be from 1 to 64"),
         ("{command}", "{order}", "line must hold {command}"),
         ("{value}", "{worth}", "there is no parameter.worth"),
+        ("{value}", "{Value}", "command.put has {Value}: a blank has small letters"),
         ('"^no: "', '"("', "refused is no regular expression"),
         ("most = 9", "most = -1", "least is 0, more than most"),
         ('["a"]', "[]", "values must hold at least one word"),

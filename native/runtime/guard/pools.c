@@ -5,6 +5,7 @@
 #include "interpose/next.h"
 #include "lines.h"
 #include "log.h"
+#include "start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,7 +130,7 @@ struct pc_place pc_place_of(const void *address) {
 }
 
 void pc_mapped(void *address, size_t size, int file, int64_t offset, const void *caller) {
-    if (!pc_log_is_open() || !(is_of_pmdk(caller) || is_named(file)))
+    if (!(is_of_pmdk(caller) || is_named(file)) || !pc_guard_begins())
         return;
     pthread_mutex_lock(&changing);
     unsigned number = number_of(file), count = mapping_count;

@@ -1,6 +1,6 @@
 /* The pools that are guarded: files mapped by PMDK, and those the operator names.
  *
- * Before: a log is open. After a pool is mapped: it has a number and a base, and each address in it can be
+ * After a pool is mapped: the log is open, the pool has a number and a base, and each address in it can be
  * told as pool and offset. */
 #ifndef POWERCUT_GUARD_POOLS_H
 #define POWERCUT_GUARD_POOLS_H

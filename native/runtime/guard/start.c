@@ -5,8 +5,10 @@
  *   POWERCUT_GUARD_KNOWN   "number device inode", one pool a line: those the log knows
  *   POWERCUT_GUARD_POOLS   paths, one a line: further files to guard when they are mapped
  *
- * Programs that it starts are not guarded: the log has one writer. */
+ * The service may be a script that starts it, or fork first: the log begins with the first pool that is
+ * mapped, and belongs to the program that does. Others are not guarded: the log has one writer. */
 #define _GNU_SOURCE
+#include "start.h"
 #include "complain.h"
 #include "faults.h"
 #include "log.h"
@@ -39,13 +41,19 @@ static void know_pools(const char *list) {
 static void note_faults(const char *folder) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/fault", folder);
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (file >= 0)
         pc_faults_note(file);
 }
 
-static __attribute__((constructor)) void start(void) {
-    const char *folder = getenv("POWERCUT_GUARD"), *next = getenv("POWERCUT_GUARD_NEXT");
+static char *folder, *next, *known; /* copies: programs that show a title write over their environment */
+
+static char *given(const char *name) {
+    const char *text = getenv(name);
+    return text ? strdup(text) : NULL;
+}
+
+static void begin(void) {
     unsigned long long segment, sequence;
     char *program = realpath("/proc/self/exe", NULL);
     if (!folder || !next || !program)
@@ -54,12 +62,26 @@ static __attribute__((constructor)) void start(void) {
         complain("this program is not guarded [guard-not-started]");
         return;
     }
-    know_pools(getenv("POWERCUT_GUARD_KNOWN"));
+    know_pools(known);
     unsetenv("POWERCUT_GUARD_NEXT"); /* so that what it starts does not write the same numbers */
     pthread_atfork(NULL, NULL, pc_log_leave);
     pc_log_put(&(struct pc_log_entry){
         .kind = PC_GUARD_START, .offset = (uint64_t)time(NULL), .data = program, .size = strlen(program)});
     dl_iterate_phdr(tell_module, program);
-    note_faults(folder);
     free(program);
+}
+
+bool pc_guard_begins(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin);
+    return pc_log_is_open();
+}
+
+/* Before main: handlers of the program's own come after ours, and stay. */
+static __attribute__((constructor)) void start(void) {
+    folder = given("POWERCUT_GUARD");
+    next = given("POWERCUT_GUARD_NEXT");
+    known = given("POWERCUT_GUARD_KNOWN");
+    if (folder && next)
+        note_faults(folder);
 }

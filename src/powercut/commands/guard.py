@@ -7,17 +7,21 @@ from pathlib import Path
 
 import click
 
+from powercut.commands.options import DEFAULT_LOG, LOG_OPTION, seconds_option
 from powercut.errors import ExitCode
 
+_RESTARTS = click.IntRange(0)
+_ITS_OWN = {"allow_interspersed_args": False}  # what follows the service is meant for it, also without --
 
-@click.command("guard")
-@click.option("--log", metavar="DIR", type=click.Path(file_okay=False), default=".powercut/guard", show_default=True)
+
+@click.command("guard", context_settings=_ITS_OWN)
+@LOG_OPTION
 @click.option("--pool", "pools", multiple=True, metavar="FILE", help="Guard this file, too, when it is mapped.")
-@click.option("--restarts", type=int, default=1, show_default=True, help="How often to start it again when it fails.")
+@click.option("--restarts", type=_RESTARTS, metavar="N", default=2, show_default=True, help="Starts after bad endings.")
 @click.option("--check", metavar="CMD", help="Command that exits with 0 while the service is well.")
-@click.option("--every", type=float, default=10.0, metavar="SECONDS", show_default=True, help="Between two checks.")
-@click.option("--timeout", type=float, default=10.0, metavar="SECONDS", show_default=True, help="A check has hung.")
-@click.argument("service", nargs=-1, type=click.UNPROCESSED, required=True)
+@seconds_option("--every", 10.0, "Between two checks.")
+@seconds_option("--timeout", 10.0, "When a check has hung.")
+@click.argument("service", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- SERVICE [ARG]...")
 def command(
     service: tuple[str, ...],
     log: str,
@@ -40,13 +44,29 @@ def command(
     powercut guard --check './ping --port 11211' --every 5 -- ./server
     """
     from powercut.guard.supervise import Supervisor, Watch
+    from powercut.record.recorder import find_program
+    from powercut.run.check import check_command
 
     def say(text: str) -> None:
         click.echo(f"powercut: {text}", err=True)
 
-    watch = Watch(tuple(shlex.split(check or "")), every, timeout)
-    ending, came_back = Supervisor(service, Path(log), [Path(pool) for pool in pools], watch, say).run(restarts)
+    here = Path.cwd()
+    asked = check_command(check, here, here) if check is not None else ()
+    watch = Watch(tuple(asked), every, timeout)
+    argv = [find_program(service[0], here), *service[1:]]
+    ending, came_back = Supervisor(argv, Path(log), [Path(pool) for pool in pools], watch, say).run(restarts)
     if came_back:
-        say(f"it failed in the same way before: this looks like a hard fault. Its log is in {log} [hard-fault]")
+        say(f"it failed in the same way before: this looks like a hard fault. {_next_step(log)} [hard-fault]")
         return int(ExitCode.FINDINGS)
     return int(ExitCode.NOTHING_FOUND if ending.is_good else ExitCode.FAILED)
+
+
+def _next_step(log: str) -> str:
+    """What to do about a service that no restart helps."""
+    if not any(Path(log).glob("*.segment")):
+        return "But no pool was logged: what is wrong lies elsewhere."
+    named = "" if log == DEFAULT_LOG else f"--log {shlex.quote(log)} "
+    return (
+        f"powercut heal --plan {named}-- COMMAND tells what in the pool led to it, where COMMAND restarts the service "
+        "and exits with 0 if it is well."
+    )

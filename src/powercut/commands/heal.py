@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+import shlex
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from powercut.commands.options import HTML_OPTION, JSON_OPTION
+from powercut.commands.options import HTML_OPTION, JSON_OPTION, LOG_OPTION, seconds_option
 from powercut.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -21,9 +22,15 @@ if TYPE_CHECKING:
 
 
 @click.command("heal")
-@click.option("--log", metavar="DIR", type=click.Path(file_okay=False), default=".powercut/guard", show_default=True)
+@LOG_OPTION
 @click.option("--pool", metavar="FILE", type=click.Path(dir_okay=False), help="Which pool, if the log has several.")
-@click.option("--mode", type=click.Choice(("purge", "rollback", "auto")), default="auto", show_default=True)
+@click.option(
+    "--mode",
+    type=click.Choice(("purge", "rollback", "auto")),
+    default="auto",
+    show_default=True,
+    help="Take back only what led to the fault, or all since then; auto: the second if the first does not help.",
+)
 @click.option(
     "--batch",
     type=click.IntRange(1),
@@ -39,7 +46,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False),
     help="The service's LLVM bitcode, for a better order of the plan; may be repeated.",
 )
-@click.option("--timeout", type=float, default=30.0, metavar="SECONDS", show_default=True, help="A restart has hung.")
+@seconds_option("--timeout", 30.0, "When a restart has hung.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only tell what would be taken back; try nothing.")
 @click.option("--leaks", is_flag=True, help="Free objects that nobody can reach; take nothing back.")
 @click.option("--untouched", is_flag=True, help="With --leaks: all that the restart does not touch.")
@@ -47,7 +54,7 @@ if TYPE_CHECKING:
 @click.option("--undo", metavar="FILE", type=click.Path(dir_okay=False), help="Put back what a healing changed.")
 @JSON_OPTION
 @HTML_OPTION
-@click.argument("restart", nargs=-1, type=click.UNPROCESSED)
+@click.argument("restart", nargs=-1, type=click.UNPROCESSED, metavar="[-- RESTART [ARG]...]")
 def command(
     restart: tuple[str, ...],
     log: str,
@@ -80,7 +87,8 @@ def command(
     powercut heal --undo .powercut/guard/heal-1.json
     """
     from powercut.commands.outcome import Outputs
-    from powercut.heal.changes import nobody_writes
+    from powercut.guard.folder import nobody_uses, nobody_writes
+    from powercut.guard.log import require_log
     from powercut.heal.changes import undo as undo_healing
     from powercut.heal.healer import MODES
     from powercut.heal.session import Restart, Session
@@ -91,20 +99,22 @@ def command(
         raise click.UsageError("--json and --html tell of a plan: --leaks and --undo have none.")
     if untouched and not leaks:
         raise click.UsageError("--untouched says which objects --leaks frees: give both.")
-    if undo:
-        with nobody_writes(Path(undo).parent):
+    outputs = Outputs(tuple((name, file) for name, file in (("json", json_file), ("html", html_file)) if file))
+    folder = Path(undo).parent if undo else Path(log)
+    require_log(folder, "Name heal-N.json in the folder of the log." if undo else "Name its folder with --log.")
+    with nobody_writes(folder):
+        if undo:
             _say(f"{undo_healing(Path(undo))} holds what it held before it was healed")
             return int(ExitCode.NOTHING_FOUND)
-    outputs = Outputs(tuple((name, file) for name, file in (("json", json_file), ("html", html_file)) if file))
-    with nobody_writes(Path(log)):
         modes = MODES if mode == "auto" else (mode,)
         chosen = Path(pool) if pool else None
         restarts, code = Restart(restart, Path.cwd(), timeout), [Path(file) for file in bitcode]
-        session = Session(Path(log), chosen, restarts, _say, modes, batch=batch, bitcode=code)
-        if leaks:
-            return _free(session, untouched=untouched, only_plan=only_plan, yes=yes)
-        plan, first = session.plan()
-        return _heal(session, plan, first, outputs, only_plan=only_plan, yes=yes)
+        session = Session(folder, chosen, restarts, _say, modes, batch=batch, bitcode=code)
+        with nullcontext() if only_plan else nobody_uses(session.history.pool.path):
+            if leaks:
+                return _free(session, untouched=untouched, only_plan=only_plan, yes=yes)
+            plan, first = session.plan()
+            return _heal(session, plan, first, outputs, only_plan=only_plan, yes=yes)
 
 
 def _heal(session: Session, plan: Plan, first: Attempt, outputs: Outputs, *, only_plan: bool, yes: bool) -> int:
@@ -116,6 +126,7 @@ def _heal(session: Session, plan: Plan, first: Attempt, outputs: Outputs, *, onl
     from powercut.run.store import to_json
 
     click.echo(plan_text(session, plan, first), nl=False, err=outputs.in_pipe)
+    _compare(session, first)
     if only_plan or not plan.steps:
         result = Result(HealOutcome.PLANNED if plan.steps else HealOutcome.EMPTY)
     else:
@@ -145,12 +156,21 @@ def _try(session: Session, plan: Plan, *, in_pipe: bool, yes: bool) -> Result:
         f"{plan.updates} updates ({share:.2g} %, {size} bytes) the service is well",
         err=in_pipe,
     )
-    if not yes and not _agreed(f"Take them back in {pool}?", err=in_pipe):
-        _say("the pool is as it was")
+    if not (yes or _agreed(f"Take them back in {pool}?", err=in_pipe)):
         return Result(HealOutcome.DECLINED, healing)
     way_back = session.change(healing)
-    click.echo(f"{pool} is healed. To undo it: powercut heal --undo {way_back}", err=in_pipe)
+    click.echo(f"{pool} is healed. To undo it: powercut heal --undo {shlex.quote(str(way_back))}", err=in_pipe)
     return Result(HealOutcome.HEALED, healing, way_back)
+
+
+def _compare(session: Session, first: Attempt) -> None:
+    """Say so if the restart fails otherwise than the service did under guard: it may not be what was meant."""
+    from powercut.guard.endings import remembered
+
+    endings = [ending for ending in remembered(session.history.log.folder) if ending.how in ("exit", "signal")]
+    if endings and first.how != "hung" and not any(ending.is_seen_as(first.how, first.code) for ending in endings):
+        text = f"under guard the service {endings[-1]}: the restart fails in another way"
+        _say(f"{text}. Does it start the service as it was, and judge nothing else? [heal-other-fault]")
 
 
 def _free(session: Session, *, untouched: bool, only_plan: bool, yes: bool) -> int:
@@ -166,22 +186,26 @@ def _free(session: Session, *, untouched: bool, only_plan: bool, yes: bool) -> i
     if not attempt.healed:
         _say("freeing them does not help: the pool is as it was [heal-failed]")
         return int(ExitCode.FINDINGS)
-    if not yes and not _agreed(f"Free them in {session.history.pool.path}?"):
-        _say("the pool is as it was")
+    if not (yes or _agreed(f"Free them in {session.history.pool.path}?")):
         return int(ExitCode.FINDINGS)
-    click.echo(f"they are freed. To undo it: powercut heal --undo {session.write(changes)}")
+    way_back = shlex.quote(str(session.write(changes)))
+    click.echo(f"they are freed. To undo it: powercut heal --undo {way_back}")
     return int(ExitCode.NOTHING_FOUND)
 
 
 def _agreed(question: str, *, err: bool = False) -> bool:
-    """Ask the operator; where nobody can answer, that is a no."""
+    """Ask the operator; where nobody can answer, as in a script, that is a no, and said."""
     try:
-        return click.confirm(question, default=False, err=err)
-    except click.Abort:
-        if sys.stdin.isatty():
+        agreed = click.confirm(question, default=False, err=err)
+    except click.Abort as error:
+        if not isinstance(error.__context__, EOFError):  # Ctrl-C
             raise
         click.echo(err=err)
+        _say("nobody answered: the pool is as it was. --yes changes it without asking [not-confirmed]")
         return False
+    if not agreed:
+        _say("the pool is as it was")
+    return agreed
 
 
 def _say(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,20 @@ _RECORD = (
 )
 
 
+def _some_seconds(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """A time after which something is done: more than none, and it must come."""
+    if not (value > 0 and math.isfinite(value)):
+        raise click.BadParameter(f"it must be more than 0 seconds, not {value:g}.", ctx, param)
+    return value
+
+
+def seconds_option(name: str, default: float, help_: str) -> Callable[[Command], Command]:
+    """An option that is a time."""
+    return click.option(
+        name, type=float, metavar="SECONDS", default=default, show_default=True, callback=_some_seconds, help=help_
+    )
+
+
 def _apply(options: tuple[Callable[[Command], Command], ...]) -> Callable[[Command], Command]:
     def decorate(function: Command) -> Command:
         for option in reversed(options):
@@ -127,6 +142,15 @@ report_options = _apply(_REPORTS)
 baseline_options = _apply(_BASELINE)
 common_options = _apply(_COMMON)
 record_options = _apply(_RECORD)
+DEFAULT_LOG = ".powercut/guard"
+LOG_OPTION = click.option(
+    "--log",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    default=DEFAULT_LOG,
+    show_default=True,
+    help="The folder of the checkpoint log.",
+)
 _PROGRAM = "-- PROGRAM [ARG]..."
 workload_argument = click.argument("workload", nargs=-1, required=True, type=click.UNPROCESSED, metavar=_PROGRAM)
 optional_workload = click.argument("workload", nargs=-1, type=click.UNPROCESSED, metavar=f"[{_PROGRAM}]")

@@ -61,13 +61,15 @@ def command(
     \b
     powercut race --dir pool -- ./store pool/data
     powercut race --dir pool --grammar store.toml --budget 10m -- ./store pool/data
-    powercut race --recovery './store --recover pool/data' --check './store --verify pool/data' -- ./store pool/data
+    powercut race --dir pool --recovery './store recover data' --check './store verify data' -- ./store fill pool/data
     """
     from powercut.commands.outcome import Outputs, report_run
     from powercut.race.session import RaceOptions, RaceSession
     from powercut.report.terminal import Terminal
     from powercut.run.session import Session
 
+    if threads is not None and grammar is None:
+        raise click.UsageError("--threads says how many threads a grammar's commands are for: give --grammar, too.")
     outputs = Outputs.taken_from(options)
     settings, cwd = settings_from(options)
     folder_of_seeds, file = (Path(name) if name is not None else None for name in (seeds, grammar))

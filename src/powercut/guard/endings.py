@@ -14,9 +14,13 @@ from pathlib import Path
 
 from powercut.errors import UsageError
 from powercut.guard.log import GuardLog, RecordKind
+from powercut.guard.signals import TOLD
+from powercut.trace.symbols import Symbolizer
 
 ENDINGS = "endings.jsonl"
+OF_A_SHELL = 128  # added to a signal's number it is the exit status with which a shell tells of it
 _MUCH = 0.5  # of the calls that two faults have in common
+_SYSTEM = ("/lib", "/usr/lib")  # libraries in which a service only ends, as in abort
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class Ending:
     """One end of a service.
 
     Attributes:
-        how: "exit", "signal", "hang" or "check".
+        how: "exit", "told" (it was told to end, and did), "signal", "hang" or "check".
         code: the exit status or the signal's number.
         calls: where it was, innermost first: module and offset, which stay the same from run to run.
     """
@@ -36,8 +40,9 @@ class Ending:
     @property
     def is_good(self) -> bool:
         """Whether it ended by itself and well, or was told to end."""
-        told = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        return (self.how == "exit" and self.code == 0) or (self.how == "signal" and self.code in told)
+        if self.how == "signal":
+            return self.code in TOLD
+        return self.how == "told" or (self.how, self.code) == ("exit", 0)
 
     def resembles(self, other: Ending) -> bool:
         """Whether this is loosely the same fault: how, code and place agree, and half of the calls do."""
@@ -45,6 +50,12 @@ class Ending:
             return False
         shared = len(set(self.calls) & set(other.calls))
         return shared >= _MUCH * max(len(set(self.calls)), len(set(other.calls)))
+
+    def is_seen_as(self, how: str, code: int) -> bool:
+        """Whether a run that "exited" or was "signaled" can show this fault; a shell tells a signal by its status."""
+        if self.how == "signal":
+            return code == self.code if how == "signaled" else code == OF_A_SHELL + self.code
+        return how == "exited" and code == self.code
 
     def __str__(self) -> str:
         if self.how == "signal":
@@ -79,6 +90,19 @@ def place_calls(log: GuardLog, addresses: Sequence[int], before: int | None = No
         base, path = below[-1] if below else (0, "?")
         placed.append(f"{path}+{address - base:#x}")
     return tuple(placed)
+
+
+def source_of(calls: Sequence[str]) -> str:
+    """The innermost of the calls that has a line of source, as people read it; empty if none has."""
+    symbols = Symbolizer()
+    for depth, call in enumerate(calls):
+        path, _, offset = call.rpartition("+")
+        back = 1 if depth else 0  # callers stand after their call
+        frames = symbols.resolve([(path, int(offset, 16) - back)])
+        frame = next(iter(frames.values()))[0]
+        if frame.line and not path.startswith(_SYSTEM):
+            return str(frame)
+    return ""
 
 
 def remember(folder: Path, ending: Ending) -> None:

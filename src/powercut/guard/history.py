@@ -20,6 +20,7 @@ from powercut.guard.log import CHANGES, GuardLog, Pool
 _AT_ONCE = 1 << 20  # bytes compared together
 _BLOCK = 64  # differences are told in cache lines
 _IDENTITY = (0, 56)  # of PMDK's pools: signature, version, the pool's unique numbers
+_PMDK = b"PMEM"  # how the signature of any pool of PMDK begins
 _SIGNATURE = b"PMEMOBJ\0"
 _LANES_AND_HEAP = (5120, 5136)  # in the descriptor of a pool of libpmemobj
 
@@ -52,8 +53,14 @@ class History:
         return bytes(content)
 
     def is_of_this_pool(self) -> bool:
-        """Whether the file is the one that the log tells of, and no other that has its name."""
-        return self._identity_in_file() == self.content(*_IDENTITY)
+        """Whether the file is the one that the log tells of, and no other that has its name.
+
+        A file that the program maps itself carries no number that could tell.
+        """
+        identity = self.content(*_IDENTITY)
+        if not identity.startswith(_PMDK):
+            return self.pool.path.is_file()
+        return self._identity_in_file() == identity
 
     def _identity_in_file(self) -> bytes:
         try:

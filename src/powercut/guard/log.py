@@ -140,6 +140,12 @@ class GuardLog:
         return last + 1, int(self.records["sequence"][-1]) + 1 if len(self.records) else 1
 
 
+def require_log(folder: Path, hint: str) -> None:
+    """Refuse a folder that holds no log, before anything is made there."""
+    if next(_segments(folder), None) is None:
+        raise UsageError("no-guard-log", f"{folder} holds no checkpoint log.", hint)
+
+
 def _segments(folder: Path) -> Iterator[Path]:
     try:
         names = {int(match[1]): path for path in folder.iterdir() if (match := _SEGMENT.fullmatch(path.name))}

@@ -7,21 +7,25 @@ it made durable is in the log; each bad ending is remembered there. The pools ar
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure, UsageError
-from powercut.guard.endings import Ending, place_calls, read_fault, remember, remembered
+from powercut.guard.endings import OF_A_SHELL, Ending, place_calls, read_fault, remember, remembered, source_of
+from powercut.guard.folder import nobody_writes
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog
+from powercut.guard.signals import HandingOn, end
 from powercut.guard.writing import add_found
 
 _LIBRARY = Path(_engine.__file__).parent / "_native" / "lib" / "libpowercut_guard.so"
-_PATIENCE = 10.0  # seconds a service gets to end when it is told to
+_SOON = 10.0  # seconds in which most services have mapped their pools
+_POOLS = "Pools are files that PMDK maps as a shared library; name others with --pool."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +58,81 @@ class Supervisor:
     def run(self, restarts: int) -> tuple[Ending, bool]:
         """Run the service, with so many restarts after bad endings; the last ending, and whether it came back."""
         for left in range(restarts, -1, -1):
-            ending = self._run_once()
+            ending, told = self._run_once()
             if ending.is_good:
                 return ending, False
             before = remembered(self._folder)
             remember(self._folder, ending)
-            self._say(f"the service {ending}")
+            where = source_of(ending.calls)
+            self._say(f"the service {ending}" + (f": {where}" if where else ""))
             if before and ending.resembles(before[-1]):
                 return ending, True
+            if told:
+                break
             if left:
                 self._say("it is started again")
         return ending, False
 
-    def _run_once(self) -> Ending:
+    def _run_once(self) -> tuple[Ending, bool]:
+        """How it ended, and whether it was told to."""
         environment = self._environment()
+        (self._folder / "fault").unlink(missing_ok=True)
+        segment = self._folder / f"{environment['POWERCUT_GUARD_NEXT'].split()[0]}.segment"
+        with HandingOn() as told, self._looking_after(segment):
+            service = self._start(environment)
+            try:
+                told.to(service)
+                watched = self._wait(service)
+            except BaseException:
+                end(service)
+                raise
+        self._say_what_is_not_seen(segment)
+        return watched or self._ending(service.returncode, segment, told=told.was_told), told.was_told
+
+    def _start(self, environment: dict[str, str]) -> subprocess.Popen[bytes]:
         try:
-            service = subprocess.Popen(self._command, env={**os.environ, **environment})
+            return subprocess.Popen(self._command, env={**os.environ, **environment})
         except OSError as error:
             message = f"the service {self._command[0]!r} cannot be started: {error.strerror}."
             raise EnvironmentFailure("guard-service", message, "Give its command after --.") from error
-        with _handing_on(service):
-            watched = self._wait(service)
-        if watched is not None:
-            return watched
-        code = service.returncode
-        if code >= 0:
-            return Ending("exit", code)
+
+    def _ending(self, code: int, segment: Path, *, told: bool) -> Ending:
+        """What a status of the service means; a shell that started it tells a signal by an exit status."""
         noted, addresses = read_fault(self._folder)
-        calls = place_calls(GuardLog(self._folder), addresses) if noted == -code else ()
-        return Ending("signal", -code, calls)
+        number = -code if code < 0 else code - OF_A_SHELL
+        if code >= 0 and (told or noted != number):
+            return Ending("told" if told else "exit", code)
+        known = noted == number and _holds_something(segment)  # else the log does not tell where its modules were
+        return Ending("signal", number, place_calls(GuardLog(self._folder), addresses) if known else ())
+
+    @contextmanager
+    def _looking_after(self, segment: Path) -> Iterator[None]:
+        """Some time after the start, say if nothing is logged: who waits for the end of a service hears it too late."""
+
+        def look() -> None:
+            if not _holds_something(segment):
+                self._say(f"the service has mapped no pool yet: nothing is logged. {_POOLS} [guard-nothing]")
+
+        timer = Timer(_SOON, look)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _say_what_is_not_seen(self, segment: Path) -> None:
+        """What an operator must know who relies on the log."""
+        if not _holds_something(segment):
+            hint = f"{_POOLS} A service that goes into the background is not seen: let it run in the foreground."
+            self._say(f"the service mapped no pool: nothing was logged. {hint} [guard-nothing]")
+            return
+        try:
+            with nobody_writes(self._folder):
+                pass
+        except UsageError:
+            text = "a program that the service started goes on without it. It is logged, but nobody sees how it ends."
+            self._say(f"{text} Let the service run in the foreground. [guard-background]")
 
     def _wait(self, service: subprocess.Popen[bytes]) -> Ending | None:
         """Until the service ends (None), or its check says that it should."""
@@ -93,7 +143,7 @@ class Supervisor:
                 unwell = self._ask()
                 if unwell is None or service.poll() is not None:
                     continue
-                _end(service)
+                end(service)
                 return unwell
             return None
 
@@ -114,21 +164,26 @@ class Supervisor:
         except OSError as error:
             message = f"there can be no log in {self._folder}: {error.strerror}."
             raise UsageError("guard-folder", message, "Name another folder with --log.") from error
+        if not _LIBRARY.exists() or set(" :") & set(str(_LIBRARY)):
+            message = f"the guard's library {_LIBRARY} is missing, or has a space or a colon in its path."
+            raise EnvironmentFailure("guard-library", message, "Install powercut again, where the path has none.")
         preload = " ".join(filter(None, (str(_LIBRARY), os.environ.get("LD_PRELOAD"))))
         given = {"LD_PRELOAD": preload, "POWERCUT_GUARD": str(self._folder), "POWERCUT_GUARD_NEXT": "1 1"}
         given["POWERCUT_GUARD_POOLS"] = "\n".join(map(str, self._pools))
         if any(self._folder.glob("*.segment")):
-            given["POWERCUT_GUARD_KNOWN"] = "\n".join(self._catch_up())
-            given["POWERCUT_GUARD_NEXT"] = "{} {}".format(*GuardLog(self._folder).next_numbers)
+            with nobody_writes(self._folder):
+                given["POWERCUT_GUARD_KNOWN"] = "\n".join(self._catch_up())
+                given["POWERCUT_GUARD_NEXT"] = "{} {}".format(*GuardLog(self._folder).next_numbers)
         return given
 
     def _catch_up(self) -> list[str]:
-        """Write down what pools hold that the log does not explain; lines that name those which are still there."""
+        """Write down what pools hold that the log does not explain; lines that name them and their files."""
         known = []
         for number, pool in GuardLog(self._folder).pools.items():
             log = GuardLog(self._folder)
             history = History(log, pool)
             if not pool.path.exists() or not history.is_of_this_pool():
+                known.append(f"{number} 0 0")  # no file is this one, and no other pool gets its number
                 continue
             found = add_found(log, pool, history.differences())
             if found:
@@ -138,29 +193,5 @@ class Supervisor:
         return known
 
 
-class _handing_on:
-    """Signals that end powercut end the service instead; powercut goes on to see how."""
-
-    def __init__(self, service: subprocess.Popen[bytes]) -> None:
-        self._service = service
-
-    def __enter__(self) -> None:
-        told = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        self._before = {number: signal.signal(number, self._hand_on) for number in told}
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _hand_on(self, number: int, _: object) -> None:
-        if self._service.poll() is None:
-            self._service.send_signal(number)
-
-
-def _end(service: subprocess.Popen[bytes]) -> None:
-    service.terminate()
-    try:
-        service.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        service.kill()
-        service.wait()
+def _holds_something(segment: Path) -> bool:
+    return segment.exists() and segment.stat().st_size > 0  # on a full disk an empty one is left

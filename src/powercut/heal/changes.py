@@ -2,91 +2,95 @@
 
 Before: patches that were tried on copies, and the operator's word. After: the pool holds them, durably; what it held
 before lies in a file beside the log, written before the first byte of the pool was. Undoing writes that back, if the
-pool still holds what healing left there.
+pool still holds what healing left there; whatever cut healing or undoing short, it can be undone again.
 """
 
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from powercut.errors import UsageError
+from powercut.guard.folder import nobody_uses
 from powercut.heal.reversion import Patch, apply
+from powercut.run.store import write_durably
 
 _VERSION = 1
+_NAME = re.compile(r"heal-(\d+)\.json")
 
 
-@contextmanager
-def nobody_writes(log: Path) -> Iterator[None]:
-    """Refuse to go on while the service runs."""
-    try:
-        lock = (log / "lock").open("w")
-    except OSError as error:
-        message = f"{log} holds no checkpoint log: {error.strerror}."
-        raise UsageError("no-guard-log", message, "Name its folder with --log.") from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            message = f"the service that writes the log {log} is running."
-            raise UsageError("guard-running", message, "Stop it first. Nothing was changed.") from error
-        yield
+@dataclass(frozen=True, slots=True)
+class _WayBack:
+    """What was done to a pool; `stage` tells how far that went: a pool under way may hold the old and the new."""
+
+    pool: Path
+    patches: tuple[Patch, ...]
+    stage: Literal["under way", "healed", "undone"]
 
 
 def change(log: Path, pool: Path, patches: Sequence[Patch]) -> Path:
     """Write patches into the pool; where the way back is kept."""
-    number = 1 + max((int(path.stem.partition("-")[2]) for path in log.glob("heal-*.json")), default=0)
-    way_back = log / f"heal-{number}.json"
-    saved = {
-        "version": _VERSION,
-        "pool": str(pool),
-        "patches": [[patch.offset, _text(patch.old), _text(patch.new)] for patch in patches],
-    }
-    with way_back.open("x") as file:
-        json.dump(saved, file)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(log)
+    numbers = [int(match[1]) for path in log.iterdir() if (match := _NAME.fullmatch(path.name))]
+    file = log / f"heal-{1 + max(numbers, default=0)}.json"
+    way = _WayBack(pool, tuple(patches), "under way")
+    _save(file, way)
     apply(pool, patches)
-    return way_back
+    _save(file, replace(way, stage="healed"))
+    return file
 
 
-def undo(way_back: Path) -> Path:
+def undo(file: Path) -> Path:
     """Write back what a pool held before it was healed; which pool."""
-    pool, patches = _read(way_back)
-    with pool.open("rb") as content:
-        for patch in patches:
-            content.seek(patch.offset)
-            if content.read(len(patch.new)) != patch.new:
-                message = f"{pool} has changed at byte {patch.offset} since it was healed: undoing would lose that."
+    way = _read(file)
+    if way.stage == "undone":
+        raise UsageError("heal-undone", f"{file} was undone before.", "Nothing was changed.")
+    with nobody_uses(way.pool):
+        _require_unchanged(way)
+        _save(file, replace(way, stage="under way"))
+        apply(way.pool, [Patch(patch.offset, patch.new, patch.old) for patch in way.patches])
+        _save(file, replace(way, stage="undone"))
+    return way.pool
+
+
+def _require_unchanged(way: _WayBack) -> None:
+    with way.pool.open("rb") as content:
+        for patch in way.patches:
+            now = os.pread(content.fileno(), len(patch.new), patch.offset)
+            if now != patch.new and not (way.stage == "under way" and _is_mixed(now, patch)):
+                message = f"{way.pool} has changed at byte {patch.offset} since it was healed: undoing would lose that."
                 raise UsageError("heal-changed", message, "Nothing was changed.")
-    apply(pool, [Patch(patch.offset, patch.new, patch.old) for patch in patches])
-    return pool
 
 
-def _read(way_back: Path) -> tuple[Path, list[Patch]]:
+def _is_mixed(now: bytes, patch: Patch) -> bool:
+    """Whether each byte is as it was before, or as healing leaves it."""
+    known = zip(now, patch.old, patch.new, strict=False)
+    return len(now) == len(patch.new) and all(byte in (old, new) for byte, old, new in known)
+
+
+def _save(file: Path, way: _WayBack) -> None:
+    patches = [[patch.offset, _text(patch.old), _text(patch.new)] for patch in way.patches]
+    saved = {"version": _VERSION, "pool": str(way.pool), "stage": way.stage, "patches": patches}
+    write_durably(file, json.dumps(saved).encode())
+
+
+def _read(file: Path) -> _WayBack:
     try:
-        saved = json.loads(way_back.read_text())
+        saved = json.loads(file.read_text())
         if saved["version"] != _VERSION:
             raise ValueError(f"it is of version {saved['version']}")
         patches = [Patch(int(at), base64.b64decode(old), base64.b64decode(new)) for at, old, new in saved["patches"]]
-        return Path(saved["pool"]), patches
+        if any(len(patch.old) != len(patch.new) or patch.offset < 0 for patch in patches):
+            raise ValueError("it is damaged")
+        return _WayBack(Path(saved["pool"]), tuple(patches), saved["stage"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError("heal-undo", f"{way_back} cannot be read: {error}.", "Nothing was changed.") from error
+        raise UsageError("heal-undo", f"{file} cannot be read: {error}.", "Nothing was changed.") from error
 
 
 def _text(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -153,8 +153,10 @@ class Session:
         histories = [history for pool in pools if (history := History(log, pool)).is_of_this_pool()]
         if not histories:
             known = ", ".join(str(pool.path) for pool in log.pools.values()) or "none"
-            meant = self._pool or "any pool that is there"
-            message = f"the log {self._folder} does not tell of {meant}: it knows {known}."
+            message = f"the log {self._folder} does not tell of {self._pool or 'any pool'}: it knows {known}."
+            if pools:
+                there = ", ".join(str(pool.path) for pool in pools)
+                message = f"{there} is gone, or another pool than the log {self._folder} tells of."
             raise UsageError("guard-other-pool", message, "Nothing was changed.")
         if len(histories) > 1:
             names = ", ".join(str(history.pool.path) for history in histories)

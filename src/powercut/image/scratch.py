@@ -80,13 +80,22 @@ def make_scratch(policy: ScratchPolicy, data_dir: Path, workers: int, namespaces
     _remove_leftovers(base)
     try:
         path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
-        (path / MARKER).write_text(f"{_pid_namespace()} {os.getpid()} {_start_time(os.getpid())}\n")
+        _mark(path)
     except OSError as error:
         raise ScratchError(
             "scratch-unusable", f"Cannot make a folder for images in {base}: {error.strerror}.", "Use --scratch DIR."
         ) from error
     path.chmod(0o755)  # a check that gives up its privileges still reaches its files
     return Scratch(path, max(need, available // 2) // workers if memory else 0)
+
+
+def _mark(path: Path) -> None:
+    """Say in a new folder whose it is; where there is no room even for that, it is gone again."""
+    try:
+        (path / MARKER).write_text(f"{_pid_namespace()} {os.getpid()} {_start_time(os.getpid())}\n")
+    except OSError:
+        shutil.rmtree(path)
+        raise
 
 
 def is_privileged() -> bool:

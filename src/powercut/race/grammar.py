@@ -41,6 +41,7 @@ from powercut.errors import UsageError
 MOST_THREADS = 64
 MOST_OPERATIONS = 100_000  # in one seed; a campaign of more than that teaches nothing that a shorter one does not
 _BLANK = re.compile(r"\{([a-z][a-z0-9_-]*)\}")
+_LIKE_A_BLANK = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]*)\}")
 _PARTS_OF_A_LINE = {"thread", "command"}
 
 
@@ -165,7 +166,8 @@ def load_grammar(path: Path) -> Grammar:
     except OSError as error:
         raise UsageError("bad-grammar", f"cannot read {path}: {error.strerror}.") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise UsageError("bad-grammar", f"{path}: {error}.") from error
+        hint = "A kind is integer, text or choice." if ".kind`" in str(error) else ""
+        raise UsageError("bad-grammar", f"{path}: {error}.", hint) from error
     wrong = next(_mistakes(grammar), None)
     if wrong is not None:
         raise UsageError("bad-grammar", f"{path}: {wrong}.")
@@ -202,6 +204,9 @@ def _wrong_expression(refused: str | None) -> Iterator[str]:
 
 
 def _wrong_command(where: str, command: Command, grammar: Grammar) -> Iterator[str]:
+    odd = [name for name in _LIKE_A_BLANK.findall(command.form) if name not in command.blanks]
+    if odd:
+        yield f"{where} has {{{odd[0]}}}: a blank has small letters, digits, - and _, as {{key}} has"
     missing = [name for name in command.blanks if name not in grammar.parameter]
     if missing:
         yield f"{where} has a blank {{{missing[0]}}}, and there is no parameter.{missing[0]}"

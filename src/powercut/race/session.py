@@ -19,8 +19,9 @@ from threading import Event
 
 import msgspec
 
+from powercut.errors import EnvironmentFailure
 from powercut.findings.finding import RACE_KINDS
-from powercut.image.scratch import Scratch, ScratchPolicy, make_scratch
+from powercut.image.scratch import Scratch, ScratchError, ScratchPolicy, make_scratch
 from powercut.model.filesystem import FileSystem, file_systems
 from powercut.model.memory import AUTO, PX86
 from powercut.oracle.command import CommandOracle
@@ -45,6 +46,11 @@ from powercut.run.store import SavedRun, new_run_folder, save_run
 from powercut.settings import seconds
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
+
+_WORKS_AGAIN = (
+    "{} of the inconsistencies count as repaired, because the program wrote over them when it ran again to recover. "
+    "If it does its work again then, that proves nothing: name a command with --recovery that only recovers"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +124,26 @@ class RaceSession:
         docket = Docket(run_folder, Validator(recovers, check), allow, settled=settled)
         exploration = RaceExploration(stage, tiers, inputs, docket, self._row(), self._session.tell, self._stop)
         if self._scout(exploration):
-            exploration.run(self._jobs, self._budget())
+            self._search(exploration)
             inputs.refusals.check(str(self._options.grammar))
         self._say_how_it_ended(exploration)
         return exploration
+
+    def _search(self, exploration: RaceExploration) -> None:
+        """Search; if the machine fails on the way, what was found before is kept."""
+        try:
+            exploration.run(self._jobs, self._budget())
+        except EnvironmentFailure as error:
+            if not exploration.docket.findings:
+                raise
+            self._session.say(f"the search ended early: {error}", warning=True)
 
     def _scout(self, exploration: RaceExploration) -> bool:
         """The first look; whether an execution ended well, so that there is something to search."""
         docket, stage = exploration.docket, exploration.stage
         for task, campaign in scout(stage, exploration.tiers):
             if campaign.hung:
-                if self._options.seeds is None and self._options.grammar is None:
+                if not self._has_input:
                     raise never_ends(stage, campaign)
                 exploration.file_hang(campaign)
                 continue
@@ -157,6 +172,28 @@ class RaceSession:
         refused = exploration.inputs.refusals
         if refused.refused:
             say(f"the program refused {refused.share:.0%} of the commands that the grammar made", warning=True)
+        counts = exploration.counts()
+        if exploration.executions and not counts["alias_pairs"]:
+            say(
+                f"no two threads used the same word of a mapped file: nothing could race. {self._more_input}",
+                warning=True,
+            )
+        if counts["benign"] and not self._has_input and self._options.recovery is None:
+            say(_WORKS_AGAIN.format(counts["benign"]), warning=True)
+
+    @property
+    def _has_input(self) -> bool:
+        return self._options.seeds is not None or self._options.grammar is not None
+
+    @property
+    def _more_input(self) -> str:
+        """What may let threads meet."""
+        if not self._has_input:
+            return "If the program reads operations, give it some with --seeds or --grammar."
+        counted = self._options.grammar is None or self._grammar(self._options.grammar).refused is not None
+        return "Does it understand its input?" + (
+            "" if counted else " The grammar does not say how it refuses a command."
+        )
 
     def _inputs(self) -> Inputs:
         options = self._options
@@ -171,7 +208,9 @@ class RaceSession:
 
     def _recovery_command(self, command: Sequence[str]) -> Sequence[str]:
         given = self._options.recovery
-        return check_command(given, self._session.cwd, self._session.folder) if given is not None else command
+        return (
+            check_command(given, self._session.cwd, self._session.folder, "recovery") if given is not None else command
+        )
 
     def _check(self) -> Check | None:
         settings, session = self._session.settings, self._session
@@ -211,6 +250,10 @@ class RaceSession:
         scratch: Scratch = make_scratch(policy, self._session.folder, self._jobs, namespaces=False)
         try:
             yield scratch.path
+        except EnvironmentFailure as error:  # no trace is kept there that could be explored
+            if error.slug == "trace-full":
+                raise ScratchError.full(str(scratch.path.parent)) from error
+            raise
         finally:
             scratch.remove()
 

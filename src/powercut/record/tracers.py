@@ -58,14 +58,13 @@ def why_no_memory_tool() -> str:
     return "" if memory_tool() else "powercut was built on a machine without Valgrind"
 
 
-def require_memory_tool(program: Path) -> Path:
-    """The Valgrind tool, able to run a program; or why not."""
+def require_memory_tool(program: Path, *, replaceable: bool = False) -> Path:
+    """The Valgrind tool, able to run a program; or why not. It is replaceable where calls alone mean something."""
     tool = memory_tool()
     if tool is None:
-        hint = (
-            f"Run {install('valgrind')} && {rebuild()}. "
-            "Without it, --tracer calls tests everything but stores into mapped files."
-        )
+        hint = f"Run {install('valgrind')} && {rebuild()}."
+        if replaceable:
+            hint += " Without it, --tracer calls tests everything but stores into mapped files."
         raise EnvironmentFailure("no-memory-tracer", f"there is no memory tracer: {why_no_memory_tool()}.", hint)
     with suppress(OSError), open(program, "rb") as file:
         head = file.read(20)
@@ -73,7 +72,7 @@ def require_memory_tool(program: Path) -> Path:
             raise EnvironmentFailure(
                 "not-x86-64",
                 f"{str(program)!r} is not a 64-bit x86 program, the only ones the memory tracer can run.",
-                "Build it for x86-64, or use --tracer calls.",
+                "Build it for x86-64, or use --tracer calls." if replaceable else "Build it for x86-64.",
             )
     return tool
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from powercut.heal.workshop import Attempt
 
 _SHOWN = 20  # steps
+_WORDS = 5  # lines that the restart said last
 
 
 def plan_text(session: Session, plan: Plan, first: Attempt) -> str:
@@ -24,6 +25,7 @@ def plan_text(session: Session, plan: Plan, first: Attempt) -> str:
 
 def _lines(session: Session, plan: Plan, first: Attempt) -> Iterator[str]:
     yield f"restarted on a copy of {session.history.pool.path}, the service {first}"
+    yield from (f"  | {one_line(line)}" for line in first.said.splitlines()[-_WORDS:])
     if plan.incomplete:
         yield "  (a part of what happened could not be followed: the plan may lack something)"
     if not plan.steps:

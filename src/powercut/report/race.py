@@ -21,6 +21,12 @@ _COLUMNS = (
     ("benign", "benign"),
     ("bugs", "bugs"),
 )
+_NARROW = {  # so that the table fits into 80 columns
+    "executions": "execu-\ntions",
+    "alias_pairs": "alias\npairs",
+    "inter_candidates": "candidates\nbetween\nthreads",
+    "inconsistencies": "inconsis-\ntencies",
+}
 
 
 def raced_text(run: SavedRun, folder: Path) -> str:
@@ -53,8 +59,8 @@ def raced_table(counts: dict[str, Any], rate: float, left: float | None) -> Tabl
     """The same for a terminal, in columns."""
     from rich.table import Table
 
-    names = [*(name for _, name in _COLUMNS), "a second", "seconds left"]
-    table = Table(box=None, pad_edge=False)
+    names = [*(_NARROW.get(key, name) for key, name in _COLUMNS), "a\nsecond", "seconds\nleft"]
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in names:
         table.add_column(name, justify="right")
     values = [f"{counts.get(key, 0):,}" for key, _ in _COLUMNS]

@@ -15,14 +15,14 @@ from powercut.record.recorder import find_program
 from powercut.states.timeline import Timeline
 
 
-def check_command(text: str, cwd: Path, folder: Path) -> list[str]:
+def check_command(text: str, cwd: Path, folder: Path, what: str = "check") -> list[str]:
     """The check as an argument list, its program found now: checks run in an image of the data folder."""
     try:
         argv = shlex.split(text)
     except ValueError as error:
-        raise UsageError("bad-check", f"the check {text!r} cannot be split into words: {error}.") from error
+        raise UsageError("bad-check", f"the {what} {text!r} cannot be split into words: {error}.") from error
     if not argv:
-        raise UsageError("bad-check", "the check is empty.", "Give a command that exits with 0 if all is well.")
+        raise UsageError("bad-check", f"the {what} is empty.", "Give a command that exits with 0 if all is well.")
     program = find_program(argv[0], cwd)
     if os.sep in program:
         program = str(cwd / program)

@@ -60,7 +60,7 @@ def find_plan(output: Path, name: str | None) -> Path:
     if name is None:
         raise UsageError("no-run", f"no run in {output} can be resumed.", "Run powercut test first, or name --output.")
     if any(folder.is_dir() for folder in folders):
-        why = "it was stopped before its program had ended, or is of an older powercut"
+        why = "it was stopped before its program had ended, is of an older powercut, or of powercut race"
         raise UsageError("not-resumable", f"run {name} has nothing to go on with: {why}.", "Run it again.")
     raise UsageError("no-run", f"there is no run {name} in {output}.")
 

@@ -79,4 +79,4 @@ def _record_command(
 
 
 def _with_memory(options: RecordOptions, program: Path, persistent: bool) -> RecordOptions:
-    return replace(options, memory_tool=require_memory_tool(program), persistent_memory=persistent)
+    return replace(options, memory_tool=require_memory_tool(program, replaceable=True), persistent_memory=persistent)
