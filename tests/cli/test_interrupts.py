@@ -20,6 +20,14 @@ def slow_check(world: World) -> str:
     return "sh slow"
 
 
+def test_while_powercut_is_loaded(world: World) -> None:
+    (world.here / "early").mkdir()
+    (world.here / "early" / "click.py").write_text("raise KeyboardInterrupt")
+    world.env["PYTHONPATH"] = str(world.here / "early")
+    ended = world.run("--version")
+    assert (ended.err, ended.code) == ("powercut: interrupted [interrupted]\n", 130)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_while_recording(world: World, number: signal.Signals) -> None:
     before = looks(world.data)

@@ -76,6 +76,7 @@ class Session:
         first = self._healer.attempt(frozenset())
         if first.healed:
             raise UsageError("nothing-to-heal", "the service restarts and is well.", "There is nothing to take back.")
+        self._say("it runs again in the memory tracer, which may take many times as long")
         plan, tainted = self._healer.explain(first)
         if not tainted.resembles(first) and first.how != "hung":
             self._say(f"under taint it {tainted}: the plan may be wrong")
