@@ -18,7 +18,7 @@ from pathlib import Path
 from powercut.errors import EnvironmentFailure
 from powercut.heal.taint import Fault, LabelRange, LabelsBoard, Thread
 from powercut.record.private_copy import PrivateCopy
-from powercut.record.recorder import find_program
+from powercut.record.recorder import TRACER_FAILED, find_program
 from powercut.record.tracers import call_tracer, require_memory_tool
 from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame, StackResolver
@@ -148,7 +148,7 @@ class Workshop:
             argv, env=_environment(self._cwd), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=given
         )
         try:
-            process.communicate(timeout=timeout)
+            _, told = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             process.kill()  # what it runs ends with it
             process.communicate()
@@ -157,9 +157,12 @@ class Workshop:
             process.kill()
             process.communicate()
             raise
-        how, _, code = Trace.open(trace, opened=False).meta.get("exit", b"").decode("ascii", "replace").partition(" ")
+        failed = process.returncode == TRACER_FAILED
+        ending = b"" if failed else Trace.open(trace, opened=False).meta.get("exit", b"")
+        how, _, code = ending.decode("ascii", "replace").partition(" ")
         if how not in ("exited", "signaled"):
-            raise EnvironmentFailure("heal-run", f"the command could not be run: {_tail(err, out) or how}.")
+            words = told.decode("utf-8", "replace").strip() or _tail(err, out) or "nobody saw how it ended"
+            raise EnvironmentFailure("heal-run", f"the command could not be run: {words}.", "Nothing was changed.")
         return Attempt(how, int(code), time.monotonic() - began, _tail(err, out))
 
 
