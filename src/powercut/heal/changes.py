@@ -89,7 +89,8 @@ def _read(file: Path) -> _WayBack:
             raise ValueError("it is damaged")
         return _WayBack(Path(saved["pool"]), tuple(patches), saved["stage"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError("heal-undo", f"{file} cannot be read: {error}.", "Nothing was changed.") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError("heal-undo", f"{file} cannot be read: {why}.", "Nothing was changed.") from error
 
 
 def _text(data: bytes) -> str:
