@@ -40,6 +40,9 @@ PyObject *engine_lint_memory(PyObject *self, PyObject *args);
 PyObject *engine_guard_records(PyObject *self, PyObject *args);
 PyObject *engine_guard_checksum(PyObject *self, PyObject *args);
 
+/* guard_authors.c: who made each word of a pool what it is. */
+PyObject *engine_guard_authors(PyObject *self, PyObject *args);
+
 /* Kills and reaps all children of this process; the number reaped, or -1 when some would not die. */
 int pc_reap_children(void);
 

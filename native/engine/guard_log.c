@@ -26,7 +26,7 @@ static uint64_t written(const struct pc_guard_record *record) {
 }
 
 /* Bytes to the next record; 0: there is none here. */
-static uint64_t length_of(const char *at, uint64_t left) {
+static uint64_t length_of(const char *at, uint64_t left, uint32_t salt) {
     struct pc_guard_record record;
     if (left < sizeof record)
         return 0;
@@ -36,16 +36,17 @@ static uint64_t length_of(const char *at, uint64_t left) {
         data > left - sizeof record)
         return 0;
     uint32_t skip = sizeof record.checksum;
-    if (pc_crc32c(0, at + skip, sizeof record - skip + data) != record.checksum)
+    if (pc_crc32c(salt, at + skip, sizeof record - skip + data) != record.checksum)
         return 0;
     return (sizeof record + data + PC_GUARD_ALIGN - 1) & ~(uint64_t)(PC_GUARD_ALIGN - 1);
 }
 
 PyObject *engine_guard_checksum(PyObject *self, PyObject *args) {
     Py_buffer data;
-    if (!PyArg_ParseTuple(args, "y*:guard_checksum", &data))
+    unsigned salt;
+    if (!PyArg_ParseTuple(args, "y*I:guard_checksum", &data, &salt))
         return NULL;
-    uint32_t sum = pc_crc32c(0, data.buf, (size_t)data.len);
+    uint32_t sum = pc_crc32c(salt, data.buf, (size_t)data.len);
     PyBuffer_Release(&data);
     return PyLong_FromUnsignedLong(sum);
 }
@@ -56,8 +57,11 @@ PyObject *engine_guard_records(PyObject *self, PyObject *args) {
         return NULL;
     uint64_t size = (uint64_t)segment.len, count = 0;
     uint64_t *found = malloc((size / PC_GUARD_ALIGN + 1) * sizeof *found);
+    struct pc_guard_segment head = {0};
+    if (size >= sizeof head)
+        memcpy(&head, segment.buf, sizeof head);
     for (uint64_t at = sizeof(struct pc_guard_segment); found && at < size;) {
-        uint64_t length = length_of((const char *)segment.buf + at, size - at);
+        uint64_t length = length_of((const char *)segment.buf + at, size - at, head.salt);
         if (length)
             found[count++] = at;
         at += length ? length : PC_GUARD_ALIGN;

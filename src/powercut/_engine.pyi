@@ -207,5 +207,11 @@ def lint_memory(
 def guard_records(segment: bytes, /) -> bytes:
     """The offsets (64-bit) of all whole records in a segment of a checkpoint log."""
 
-def guard_checksum(record: bytes, /) -> int:
-    """The checksum of all of a record but the checksum itself."""
+def guard_checksum(record: bytes, salt: int, /) -> int:
+    """The checksum of all of a record but the checksum itself, from its segment's salt on."""
+
+def guard_authors(image: Any, known: Any, segments: list[bytes], changes: bytes, /) -> bytes:
+    """Write changes (`versions.CHANGE`) into a pool's image: the pieces (`pieces.PIECE`) that they made what they are.
+
+    `known` has a byte for each word of the image: whether its author is known.
+    """

@@ -46,5 +46,7 @@ INTERPOSED int msync(void *address, size_t size, int flags) {
         pc_update(address, address, size, CALLER);
     int failed = (int)syscall(SYS_msync, address, size, flags);
     pc_self.inside--;
+    if (!failed && (flags & MS_SYNC))
+        pc_log_fenced();
     return failed;
 }

@@ -14,11 +14,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 struct segment {
     char *at;
+    uint32_t salt;
     _Atomic uint64_t taken; /* bytes given to threads; beyond the size: it is full */
     _Atomic uint64_t done;  /* bytes they are done with */
     _Atomic uint64_t full;  /* bytes it has in the end, 0: not known yet */
@@ -36,11 +38,30 @@ static pthread_mutex_t turning = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t started;
 static _Atomic unsigned threads;
 static _Thread_local unsigned thread;
+static _Thread_local bool fenced;
 
 static uint64_t milliseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* The head of a segment; in persistent memory it and the file's name are durable before any record is, since
+ * none counts without them. */
+static uint32_t begin(char *at) {
+    struct pc_guard_segment head = {.magic = PC_GUARD_MAGIC,
+                                    .version = PC_GUARD_VERSION,
+                                    .size = PC_GUARD_SEGMENT,
+                                    .number = next_segment};
+    if (getrandom(&head.salt, sizeof head.salt, 0) != sizeof head.salt)
+        head.salt = (uint32_t)milliseconds();
+    memcpy(at, &head, sizeof head);
+    if (flushing) {
+        pc_real_flush(at, sizeof head);
+        pc_real_drain();
+        fsync(folder);
+    }
+    return head.salt;
 }
 
 /* A new, empty segment in the place of the current one. */
@@ -57,19 +78,18 @@ static bool turn(void) {
     }
     char *at = pc_real_mmap(NULL, PC_GUARD_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     struct segment *segment = calloc(1, sizeof *segment);
+    flushing = at != MAP_FAILED && pc_real_is_persistent(at, PC_GUARD_SEGMENT);
+    if (flushing)
+        fsync(file); /* where its blocks lie */
     close(file);
     if (at == MAP_FAILED || !segment) {
         complain(
             "there is no memory for the checkpoint log; the program goes on without it [guard-log-full]");
         return false;
     }
-    flushing = pc_real_is_persistent(at, PC_GUARD_SEGMENT);
-    struct pc_guard_segment head = {PC_GUARD_MAGIC, PC_GUARD_VERSION, PC_GUARD_SEGMENT, next_segment, {0}};
-    memcpy(at, &head, sizeof head);
-    if (flushing)
-        pc_real_flush(at, sizeof head);
     segment->at = at;
-    segment->taken = segment->done = sizeof head;
+    segment->salt = begin(at);
+    segment->taken = segment->done = sizeof(struct pc_guard_segment);
     next_segment++;
     atomic_store(&current, segment);
     return true;
@@ -125,7 +145,12 @@ static uint64_t room_for(const struct pc_log_entry *entry) {
     return (bytes + PC_GUARD_ALIGN - 1) & ~(uint64_t)(PC_GUARD_ALIGN - 1);
 }
 
-static void write_record(char *to, const struct pc_log_entry *entry, uint64_t sequence, uint32_t now) {
+void pc_log_fenced(void) {
+    fenced = true;
+}
+
+static void write_record(char *to, const struct pc_log_entry *entry, uint32_t salt, uint64_t sequence,
+                         uint32_t now) {
     struct pc_guard_record record = {
         .size = (uint32_t)entry->size,
         .sequence = sequence,
@@ -135,7 +160,7 @@ static void write_record(char *to, const struct pc_log_entry *entry, uint64_t se
         .time = now,
         .thread = (uint16_t)thread_number(),
         .kind = (uint8_t)entry->kind,
-        .flags = entry->flags & 15,
+        .flags = (entry->flags | (fenced ? PC_GUARD_FENCED : 0)) & 15,
         .pool = entry->pool & 15,
     };
     size_t size = written(entry);
@@ -143,9 +168,10 @@ static void write_record(char *to, const struct pc_log_entry *entry, uint64_t se
         memcpy(to + sizeof record, entry->data, size);
     /* Of what stands in the log: the program's memory may change meanwhile. */
     uint32_t sum =
-        pc_crc32c(0, (char *)&record + sizeof record.checksum, sizeof record - sizeof record.checksum);
+        pc_crc32c(salt, (char *)&record + sizeof record.checksum, sizeof record - sizeof record.checksum);
     record.checksum = pc_crc32c(sum, to + sizeof record, size);
     memcpy(to, &record, sizeof record);
+    fenced = false;
 }
 
 /* Entries that fit into one record each. */
@@ -160,7 +186,7 @@ static void put_some(const struct pc_log_entry *entries, unsigned count) {
     uint64_t sequence = atomic_fetch_add(&next_sequence, count);
     uint32_t now = (uint32_t)(milliseconds() - started);
     for (unsigned i = 0; i < count; to += room_for(&entries[i++]))
-        write_record(to, &entries[i], sequence + i, now);
+        write_record(to, &entries[i], segment->salt, sequence + i, now);
     if (flushing)
         pc_real_flush(start, bytes);
     finish(segment, bytes);
@@ -199,6 +225,15 @@ void pc_log_put(const struct pc_log_entry *entry) {
         part.data = (const char *)part.data + part.size;
         part.offset += part.size;
     }
+}
+
+void pc_log_sync(void) {
+    struct segment *segment = atomic_load(&current);
+    if (flushing)
+        pc_real_drain();
+    else if (segment)
+        msync(segment->at, PC_GUARD_SEGMENT, MS_SYNC);
+    fsync(folder);
 }
 
 bool pc_log_is_open(void) {

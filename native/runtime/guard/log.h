@@ -28,6 +28,11 @@ bool pc_log_is_open(void);
 void pc_log_put(const struct pc_log_entry *entry);
 /* Several at once, with numbers that follow each other: cheaper than one by one. */
 void pc_log_put_all(const struct pc_log_entry *entries, unsigned count);
+/* The thread has waited until all that it asked for was durable: its next record says so. */
+void pc_log_fenced(void);
+/* Waits until all that this thread has put is durable, on whatever the log lies: later records mean nothing
+ * without it. */
+void pc_log_sync(void);
 /* A number not used by any record: for transactions. */
 uint64_t pc_log_number(void);
 

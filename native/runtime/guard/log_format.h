@@ -8,8 +8,9 @@
  *
  * Records start at multiples of PC_GUARD_ALIGN behind the head of a segment. They are written by several
  * threads at once and without waiting, so a kill or a power cut may leave holes: a record counts if its
- * checksum is right, whatever lies before it; readers go on at the next multiple. The order of records is
- * that of their sequence numbers.
+ * checksum is right, whatever lies before it; readers go on at the next multiple. Checksums start from a
+ * random number of the segment: what was in a file before, or bytes of a torn record's data that look like a
+ * record, never count. The order of records is that of their sequence numbers.
  *
  * What a record tells was in the program's memory when it asked for its durability; the record itself is
  * written before the program's own fence, which makes both durable. So a record may be ahead of the pool by
@@ -20,7 +21,7 @@
 #include <stdint.h>
 
 #define PC_GUARD_MAGIC   "PCGUARD" /* and NUL: 8 bytes */
-#define PC_GUARD_VERSION 1
+#define PC_GUARD_VERSION 2
 #define PC_GUARD_ALIGN   64
 #define PC_GUARD_SEGMENT (8u << 20) /* bytes of a segment */
 #define PC_GUARD_MOST    (1u << 20) /* bytes of data in one record; longer updates are several */
@@ -30,7 +31,8 @@ struct pc_guard_segment { /* the head of a segment: 64 bytes */
     uint32_t version;
     uint32_t size; /* of the segment, with its head */
     uint64_t number;
-    char reserved[40];
+    uint32_t salt; /* checksums of records start from it */
+    char reserved[36];
 };
 
 enum pc_guard_kind {
@@ -48,10 +50,13 @@ enum pc_guard_kind {
 
 enum pc_guard_flag {
     PC_GUARD_LIBRARY = 1, /* not the program's own data: written by PMDK for its own use */
+    PC_GUARD_RESTORE = 2, /* libpmemobj rolls a transaction back, or completes what a crash interrupted */
+    PC_GUARD_CHANGES = 4, /* bytes that are as they were were not written: they lie between changes */
+    PC_GUARD_FENCED = 8,  /* what the same thread's earlier records tell of has come true */
 };
 
 struct pc_guard_record { /* 48 bytes, then the data */
-    uint32_t checksum;   /* CRC-32C of all that follows */
+    uint32_t checksum;   /* CRC-32C of all that follows, from the segment's salt on */
     uint32_t size;       /* bytes of data, FILL: one; of what it tells of */
     uint64_t sequence;
     uint64_t offset;

@@ -5,40 +5,44 @@
 #include "interpose/next.h"
 #include "updates.h"
 
-#define NO_DRAIN (1u << 0) /* PMEM_F_MEM_NODRAIN, and the same of libpmemobj */
-#define NO_FLUSH (1u << 5) /* PMEM_F_MEM_NOFLUSH */
-#define CALLER   __builtin_return_address(0)
+#define NO_DRAIN      (1u << 0) /* PMEM_F_MEM_NODRAIN, and the same of libpmemobj */
+#define NO_FLUSH      (1u << 5) /* PMEM_F_MEM_NOFLUSH */
+#define CALLER        __builtin_return_address(0)
+#define FENCES(flags) (!((flags) & (NO_DRAIN | NO_FLUSH)))
 
 /* Calls lie in each other: the outermost is logged. */
-#define LOGGED(log, call)                                                                                    \
+#define LOGGED(log, call, fences)                                                                            \
     if (pc_self.inside++ == 0)                                                                               \
         log;                                                                                                 \
     call;                                                                                                    \
-    pc_self.inside--
+    pc_self.inside--;                                                                                        \
+    if (fences)                                                                                              \
+    pc_log_fenced()
 
 #define FLUSH(name)                                                                                          \
     INTERPOSED void name(const void *address, size_t size) {                                                 \
-        LOGGED(pc_update(address, address, size, CALLER), NEXT(name)(address, size));                        \
+        LOGGED(pc_update(address, address, size, CALLER), NEXT(name)(address, size), false);                 \
     }
 /* The same with a fence at its end: nothing that waits may wait any longer. */
 #define PERSIST(name)                                                                                        \
     INTERPOSED void name(const void *address, size_t size) {                                                 \
-        LOGGED((pc_update(address, address, size, CALLER), pc_log_waiting()), NEXT(name)(address, size));    \
+        LOGGED((pc_update(address, address, size, CALLER), pc_log_waiting()), NEXT(name)(address, size),     \
+               true);                                                                                        \
     }
 #define SYNC(name)                                                                                           \
     INTERPOSED int name(const void *address, size_t size) {                                                  \
         LOGGED((pc_update(address, address, size, CALLER), pc_log_waiting()),                                \
-               int failed = NEXT(name)(address, size));                                                      \
+               int failed = NEXT(name)(address, size), true);                                                \
         return failed;                                                                                       \
     }
 #define COPY(name, flags)                                                                                    \
     INTERPOSED void *name(void *to, const void *from, size_t size) {                                         \
-        LOGGED(copied(to, from, size, flags, CALLER), NEXT(name)(to, from, size));                           \
+        LOGGED(copied(to, from, size, flags, CALLER), NEXT(name)(to, from, size), FENCES(flags));            \
         return to;                                                                                           \
     }
 #define COPY_WITH_FLAGS(name)                                                                                \
     INTERPOSED void *name(void *to, const void *from, size_t size, unsigned flags) {                         \
-        LOGGED(copied(to, from, size, flags, CALLER), NEXT(name)(to, from, size, flags));                    \
+        LOGGED(copied(to, from, size, flags, CALLER), NEXT(name)(to, from, size, flags), FENCES(flags));     \
         return to;                                                                                           \
     }
 
@@ -70,25 +74,35 @@ COPY_WITH_FLAGS(pmem_memmove)
 
 #define FILL(name, flags)                                                                                    \
     INTERPOSED void *name(void *to, int byte, size_t size) {                                                 \
-        LOGGED(filled(to, byte, size, flags, CALLER), NEXT(name)(to, byte, size));                           \
+        LOGGED(filled(to, byte, size, flags, CALLER), NEXT(name)(to, byte, size), FENCES(flags));            \
         return to;                                                                                           \
     }
 FILL(pmem_memset_persist, 0)
 FILL(pmem_memset_nodrain, NO_DRAIN)
 
 INTERPOSED void *pmem_memset(void *to, int byte, size_t size, unsigned flags) {
-    LOGGED(filled(to, byte, size, flags, CALLER), NEXT(pmem_memset)(to, byte, size, flags));
+    LOGGED(filled(to, byte, size, flags, CALLER), NEXT(pmem_memset)(to, byte, size, flags), FENCES(flags));
     return to;
 }
 
 INTERPOSED void pmem_drain(void) {
     pc_log_waiting();
     NEXT(pmem_drain)();
+    pc_log_fenced();
 }
 
 INTERPOSED int pmem_deep_drain(const void *address, size_t size) {
     pc_log_waiting();
-    return NEXT(pmem_deep_drain)(address, size);
+    int failed = NEXT(pmem_deep_drain)(address, size);
+    pc_log_fenced();
+    return failed;
+}
+
+INTERPOSED void *pmemobj_open(const char *path, const char *layout) {
+    pc_self.recovering = true;
+    void *pool = NEXT(pmemobj_open)(path, layout);
+    pc_self.recovering = false;
+    return pool;
 }
 
 /* libpmemobj: on behalf of the program's line. */

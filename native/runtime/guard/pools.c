@@ -43,7 +43,16 @@ void pc_pool_known(unsigned number, uint64_t device, uint64_t inode) {
     pool_count = number > pool_count ? number : pool_count;
 }
 
-/* The pool as it is now, under its final name only when it is complete. */
+static bool sync_folder(const char *path) {
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = folder >= 0 && fsync(folder) == 0;
+    if (folder >= 0)
+        close(folder);
+    return good;
+}
+
+/* The pool as it is now, durable, and under its final name only when it is complete: records tell of changes
+ * to it. */
 static bool save_base(unsigned number, int file, off_t size) {
     const char *folder = getenv("POWERCUT_GUARD");
     char path[PATH_MAX], part[PATH_MAX];
@@ -60,7 +69,7 @@ static bool save_base(unsigned number, int file, off_t size) {
             good = sendfile(copy, file, &from, (size_t)(hole - from)) > 0;
         data = hole;
     }
-    good = good && fsync(copy) == 0 && rename(part, path) == 0;
+    good = good && fsync(copy) == 0 && rename(part, path) == 0 && sync_folder(folder);
     if (copy >= 0)
         close(copy);
     return good;
@@ -87,6 +96,7 @@ static unsigned number_of(int file) {
                                       .offset = (uint64_t)facts.st_size,
                                       .data = path,
                                       .size = (size_t)length});
+    pc_log_sync();
     return pool_count;
 }
 

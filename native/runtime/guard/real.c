@@ -26,3 +26,7 @@ void pc_real_flush(const void *address, size_t size) {
         flush = (void (*)(const void *, size_t))next_function("pmem_flush");
     flush(address, size);
 }
+
+void pc_real_drain(void) {
+    ((void (*)(void))next_function("pmem_drain"))();
+}

@@ -11,5 +11,6 @@ int pc_real_munmap(void *address, size_t size);
 /* libpmem's, if the program has it; else nothing is persistent memory and nothing is flushed. */
 bool pc_real_is_persistent(const void *address, size_t size);
 void pc_real_flush(const void *address, size_t size);
+void pc_real_drain(void);
 
 #endif

@@ -68,6 +68,7 @@ static void begin(void) {
     pc_log_put(&(struct pc_log_entry){
         .kind = PC_GUARD_START, .offset = (uint64_t)time(NULL), .data = program, .size = strlen(program)});
     dl_iterate_phdr(tell_module, program);
+    pc_log_sync(); /* sites of another run's program would be taken for this one's */
     free(program);
 }
 

@@ -10,8 +10,6 @@
 #include <setjmp.h>
 #include <string.h>
 
-enum { STAGE_NONE, STAGE_WORK, STAGE_ON_COMMIT }; /* enum pobj_tx_stage */
-
 int pmemobj_tx_stage(void);
 
 INTERPOSED int pmemobj_tx_begin(void *pool, jmp_buf target, ...) {

@@ -13,6 +13,8 @@ enum { WORD = 8, GAP = 48 }; /* changes so near to each other make one record: i
 
 _Thread_local struct pc_self pc_self;
 
+int pmemobj_tx_stage(void);
+
 void pc_spans_clear(void) {
     pc_self.span_count = 0;
     pc_self.old_size = 0;
@@ -43,11 +45,17 @@ void pc_wait(const struct pc_log_entry *entry) {
     pc_self.waiting[pc_self.waiting_count++] = *entry;
 }
 
+/* Whether libpmemobj puts back what the program's data were, or finishes what it began for the program. */
+static bool is_restoring(void) {
+    return pc_self.recovering || (pc_self.transaction && NEXT(pmemobj_tx_stage)() == STAGE_ON_ABORT);
+}
+
 static void put(enum pc_guard_kind kind, struct pc_place place, const void *data, size_t size,
-                const void *site, bool wait) {
+                const void *site, bool wait, unsigned flags) {
+    unsigned of_pmdk = !site && is_restoring() ? PC_GUARD_RESTORE : PC_GUARD_LIBRARY;
     struct pc_log_entry entry = {.kind = kind,
                                  .pool = place.pool,
-                                 .flags = site ? 0 : PC_GUARD_LIBRARY,
+                                 .flags = flags | (site ? 0 : of_pmdk),
                                  .offset = place.offset,
                                  .site = (uint64_t)(uintptr_t)site,
                                  .transaction = pc_self.transaction,
@@ -84,7 +92,7 @@ static void put_changes(struct pc_place place, const char *now, const char *old,
             next = end + same(now, old, end, size);
         } while (next < size && next - end < GAP);
         struct pc_place there = {place.pool, place.offset + start, false};
-        put(PC_GUARD_UPDATE, there, now + start, end - start, site, true);
+        put(PC_GUARD_UPDATE, there, now + start, end - start, site, true, PC_GUARD_CHANGES);
         start = next;
     }
 }
@@ -114,7 +122,7 @@ static void put_of_transaction(struct pc_place place, const char *data, size_t s
         if (span && span->old)
             put_changes(there, (const char *)at, span->old + (at - span->low), end - at, span->site);
         else
-            put(PC_GUARD_UPDATE, there, (const char *)at, end - at, span ? span->site : NULL, true);
+            put(PC_GUARD_UPDATE, there, (const char *)at, end - at, span ? span->site : NULL, true, 0);
     }
 }
 
@@ -133,12 +141,12 @@ void pc_update(const void *address, const void *data, size_t size, const void *c
     if (pc_self.transaction && data == address && is_of_pmdk(caller))
         put_of_transaction(place, data, size);
     else
-        put(PC_GUARD_UPDATE, place, data, size, site_of(caller), false);
+        put(PC_GUARD_UPDATE, place, data, size, site_of(caller), false, 0);
 }
 
 void pc_fill(const void *address, int byte, size_t size, const void *caller) {
     struct pc_place place = pc_place_of(address);
     char value = (char)byte;
     if (place.pool && !place.private && size)
-        put(PC_GUARD_FILL, place, &value, size, site_of(caller), false);
+        put(PC_GUARD_FILL, place, &value, size, site_of(caller), false, 0);
 }

@@ -4,6 +4,7 @@
 
 #include "log.h"
 
+enum { STAGE_NONE, STAGE_WORK, STAGE_ON_COMMIT, STAGE_ON_ABORT }; /* enum pobj_tx_stage */
 enum { PC_SPANS_MOST = 256, PC_OLD_MOST = 32 << 10, PC_WAITING_MOST = 64 };
 
 /* A range that the program gave to its transaction, and where. */
@@ -19,6 +20,7 @@ struct pc_self {
     const void *site;     /* where the program called PMDK, which now does its work */
     uint64_t transaction; /* 0: none */
     unsigned depth;
+    bool recovering; /* libpmemobj opens a pool: it completes or takes back what a crash interrupted */
     unsigned span_count;
     struct pc_span spans[PC_SPANS_MOST];
     size_t old_size;

@@ -4,18 +4,20 @@ Before: a log and one of its pools. After: the bytes of any range, as they are o
 records; the records that made them; the ranges in which the file of today differs.
 
 The content is the base with all changes written over, in order: old versions are found by overlap, not by address,
-since one update may cover parts of many.
+since one update may cover parts of many. An update counts where it made something what it is (`versions`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from powercut.guard.log import CHANGES, GuardLog, Pool
+from powercut.guard.log import GuardLog, Pool
+from powercut.guard.versions import versions_of
 
 _AT_ONCE = 1 << 20  # bytes compared together
 _BLOCK = 64  # differences are told in cache lines
@@ -31,26 +33,16 @@ class History:
     def __init__(self, log: GuardLog, pool: Pool) -> None:
         self.log = log
         self.pool = pool
-        mine = log.of_kind(*CHANGES)
-        self.changes = mine[log.pool_of[mine] == pool.number]
-        self._starts = log.records["offset"][self.changes].astype(np.int64)
-        self._ends = self._starts + log.records["size"][self.changes].astype(np.int64)
+        self.pieces = versions_of(log, pool)
+        self.changes = np.unique(self.pieces.table["record"])
 
     def overlapping(self, start: int, end: int) -> npt.NDArray[np.int64]:
         """The changes that touch a range, oldest first, as indices of records."""
-        touching: npt.NDArray[np.int64] = self.changes[(self._starts < end) & (self._ends > start)]
-        return touching
+        return np.unique(self.pieces.table["record"][self.pieces.touching(start, end)])
 
     def content(self, start: int, end: int, without: Container[int] = ()) -> bytes:
         """A range as it would be if some records (indices) had never been."""
-        content = bytearray(self._base(start, end))
-        for index in self.overlapping(start, end).tolist():
-            if index in without:
-                continue
-            offset, data = int(self.log.records["offset"][index]), self.log.data(index)
-            low, high = max(offset, start), min(offset + len(data), end)
-            content[low - start : high - start] = data[low - offset : high - offset]
-        return bytes(content)
+        return self.pieces.content(start, end, without)
 
     def is_of_this_pool(self) -> bool:
         """Whether the file is the one that the log tells of, and no other that has its name.
@@ -77,9 +69,9 @@ class History:
         lanes, heap = (int.from_bytes(self.content(at, at + 8), "little") for at in _LANES_AND_HEAP)
         return range(lanes, heap)
 
-    def differences(self) -> Iterator[tuple[int, bytes]]:
+    def differences(self, of: Path | None = None) -> Iterator[tuple[int, bytes]]:
         """Where the file is not what the log says, and what it holds there: in whole cache lines, runs together."""
-        with self.pool.path.open("rb") as file:
+        with (of or self.pool.path).open("rb") as file:
             size = file.seek(0, 2)
             for start in range(0, size, _AT_ONCE):
                 end = min(start + _AT_ONCE, size)
@@ -88,11 +80,6 @@ class History:
                 if now != then:
                     different = _different(start, now, then)
                     yield from ((at, data) for at, data in different if at not in self.private)
-
-    def _base(self, start: int, end: int) -> bytes:
-        with self.pool.base.open("rb") as file:
-            file.seek(start)
-            return file.read(end - start).ljust(end - start, b"\0")
 
 
 def _different(start: int, now: bytes, then: bytes) -> Iterator[tuple[int, bytes]]:

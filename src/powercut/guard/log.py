@@ -21,8 +21,10 @@ from powercut import _engine
 from powercut.errors import UsageError
 
 MAGIC = b"PCGUARD\0"
-VERSION = 1
-SEGMENT_HEAD = np.dtype([("magic", "S8"), ("version", "<u4"), ("size", "<u4"), ("number", "<u8"), ("reserved", "V40")])
+VERSION = 2
+SEGMENT_HEAD = np.dtype(
+    [("magic", "S8"), ("version", "<u4"), ("size", "<u4"), ("number", "<u8"), ("salt", "<u4"), ("reserved", "V36")]
+)
 RECORD = np.dtype(
     [
         ("checksum", "<u4"),
@@ -59,6 +61,9 @@ class RecordFlag(IntFlag):
     """What is special about an update."""
 
     LIBRARY = 1
+    RESTORE = 2
+    CHANGES = 4
+    FENCED = 8
 
 
 CHANGES = (RecordKind.UPDATE, RecordKind.FILL, RecordKind.FOUND)
@@ -66,9 +71,14 @@ CHANGES = (RecordKind.UPDATE, RecordKind.FILL, RecordKind.FOUND)
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A guarded pool: its number in the log, its file, its size when it was first mapped, and what it held then."""
+    """A guarded pool: its number in the log, its file, its size when it was first mapped, and what it held then.
+
+    Attributes:
+        record: the one that tells of it; what came before is of a pool whose record was lost.
+    """
 
     number: int
+    record: int
     path: Path
     size: int
     base: Path
@@ -112,11 +122,18 @@ class GuardLog:
 
     def data(self, index: int) -> bytes:
         """What a record carries; of a fill all of its bytes."""
-        size, start = int(self.records["size"][index]), int(self._positions[index])
-        segment = self._segments[self._owners[index]]
+        return self.part(index, 0, int(self.records["size"][index]))
+
+    def part(self, index: int, low: int, high: int) -> bytes:
+        """Some bytes of that."""
+        segment, start = self._segments[self._owners[index]], int(self._positions[index])
         if self.records["kind"][index] == RecordKind.FILL:
-            return segment[start : start + 1] * size
-        return segment[start : start + size]
+            return segment[start : start + 1] * (high - low)
+        return segment[start + low : start + high]
+
+    def located(self, which: npt.NDArray[np.int64]) -> tuple[list[bytes], list[int], npt.NDArray[np.int64]]:
+        """The segments; in which of them the data of records lie, and where."""
+        return self._segments, [self._owners[index] for index in which.tolist()], self._positions[which]
 
     def of_kind(self, *kinds: RecordKind) -> npt.NDArray[np.int64]:
         """Which records are of some kinds."""
@@ -130,7 +147,7 @@ class GuardLog:
             number = int(self.pool_of[index])
             path = Path(self.data(index).decode("utf-8", "surrogateescape"))
             size, base = int(self.records["offset"][index]), self.folder / f"pool-{number}.base"
-            found[number] = Pool(number, path, size, base)
+            found[number] = Pool(number, index, path, size, base)
         return found
 
     @property

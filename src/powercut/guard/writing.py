@@ -6,6 +6,7 @@ Before: a log that nobody writes. After: a further segment with records of the g
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Iterable
 
@@ -22,24 +23,24 @@ def add_found(log: GuardLog, pool: Pool, changes: Iterable[tuple[int, bytes]]) -
     """Write down what a pool holds that the log does not explain; how many records that took."""
     number, sequence = log.next_numbers
     content = bytearray(SEGMENT_HEAD.itemsize)
-    count = 0
+    salt, count = secrets.randbits(32), 0
     for offset, data in changes:
         for start in range(0, len(data), _MOST):
-            content += _record(pool.number, sequence + count, offset + start, data[start : start + _MOST])
+            content += _record(pool.number, sequence + count, offset + start, data[start : start + _MOST], salt)
             count += 1
     if count:
-        head = np.array((MAGIC, VERSION, len(content), number, b""), SEGMENT_HEAD)
+        head = np.array((MAGIC, VERSION, len(content), number, salt, b""), SEGMENT_HEAD)
         content[: SEGMENT_HEAD.itemsize] = head.tobytes()
         _write(log, f"{number}.segment", bytes(content))
     return count
 
 
-def _record(pool: int, sequence: int, offset: int, data: bytes) -> bytes:
+def _record(pool: int, sequence: int, offset: int, data: bytes, salt: int) -> bytes:
     head = np.zeros((), RECORD)
     head["size"], head["sequence"], head["offset"] = len(data), sequence, offset
     head["kind"], head["flags_pool"] = RecordKind.FOUND, pool << 4
     summed = head.tobytes()[4:] + data
-    whole = _engine.guard_checksum(summed).to_bytes(4, "little") + summed
+    whole = _engine.guard_checksum(summed, salt).to_bytes(4, "little") + summed
     return whole.ljust(-len(whole) // ALIGNED * -ALIGNED, b"\0")
 
 

@@ -58,13 +58,9 @@ class Plan:
 
 def labels(history: History, file: Path, without: Collection[int] = ()) -> list[LabelRange]:
     """For each byte of a pool the record that last wrote it, if some never were: its index and one, as 0 means none."""
-    table, inode = history.log.records, file.stat().st_ino
-    left = history.changes[~np.isin(history.changes, list(without))]
-    columns = (left, table["offset"][left], table["size"][left])
-    return [
-        LabelRange(inode, offset, size, index + 1)
-        for index, offset, size in zip(*(column.tolist() for column in columns), strict=True)
-    ]
+    pieces, inode = history.pieces.table, file.stat().st_ino
+    left = pieces[~np.isin(pieces["record"], list(without))]
+    return [LabelRange(inode, start, end - start, record + 1) for record, start, end in left.tolist()]
 
 
 def make_plan(history: History, origins: Origins) -> Plan:

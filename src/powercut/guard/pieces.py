@@ -1,0 +1,93 @@
+"""What a pool held, as pieces of records laid over its base, oldest first.
+
+Before: a log, and pieces of records of one pool. After: the bytes of any range, with all pieces or without those of
+some records; the records that made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from powercut.guard.log import GuardLog
+
+PIECE = np.dtype([("record", "<i8"), ("start", "<i8"), ("end", "<i8")])
+Piece = tuple[int, int, int]
+
+
+class Pieces:
+    """The pieces of one pool.
+
+    Attributes:
+        now: what the pool holds with all pieces, as far as its base goes; kept by who adds them.
+    """
+
+    def __init__(self, log: GuardLog, base: Path) -> None:
+        self._log = log
+        self._base = base
+        self._parts = [np.empty(0, PIECE)]
+        is_empty = base.stat().st_size == 0
+        self.now: npt.NDArray[np.uint8] = np.empty(0, np.uint8) if is_empty else np.memmap(base, np.uint8, "c")
+
+    @property
+    def table(self) -> np.ndarray:
+        """As `PIECE`, in the order of their records: the index of the record, and the bytes of the pool."""
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0]
+
+    def add(self, newer: np.ndarray) -> None:
+        """Further pieces, of later records."""
+        self._parts.append(newer)
+
+    def replace(self, rows: Sequence[int], new: Iterable[Piece]) -> None:
+        """Put other pieces in the place of some."""
+        together = np.concatenate([np.delete(self.table, rows), np.array(list(new), PIECE)])
+        self._parts = [together[np.argsort(together["record"], kind="stable")]]
+
+    def touching(self, start: int, end: int, since: int = 0, until: int | None = None) -> npt.NDArray[np.int64]:
+        """The rows that touch a range, of records since one and before another."""
+        low = int(np.searchsorted(self.table["record"], since))
+        high = int(np.searchsorted(self.table["record"], until)) if until is not None else len(self.table)
+        part = self.table[low:high]
+        return low + np.flatnonzero((part["start"] < end) & (part["end"] > start))
+
+    def content(self, start: int, end: int, without: Container[int] = ()) -> bytes:
+        """A range as it would be if some records had never been."""
+        if not without and end <= len(self.now):
+            return self.now[start:end].tobytes()
+        content = self.at_first(start, end)
+        for piece in self.table[self.touching(start, end)].tolist():
+            if piece[0] not in without:
+                self.lay(piece, content, start)
+        return content.tobytes()
+
+    def authors(self, start: int, end: int) -> npt.NDArray[np.int64]:
+        """For each byte of a range the record that made it what it is; -1: none."""
+        made = np.full(end - start, -1)
+        for record, low, high in self.table[self.touching(start, end)].tolist():
+            made[max(low - start, 0) : high - start] = record
+        return made
+
+    def lay(self, piece: Piece, content: npt.NDArray[np.uint8], at: int) -> None:
+        """Write a piece into a range that begins at some byte."""
+        record, start, end = piece
+        offset = int(self._log.records["offset"][record])
+        low, high = max(start, at), min(end, at + len(content))
+        data = self._log.part(record, low - offset, high - offset)
+        content[low - at : high - at] = np.frombuffer(data, np.uint8)
+
+    def at_first(self, start: int, end: int) -> npt.NDArray[np.uint8]:
+        """A range as it was before all of them."""
+        with self._base.open("rb") as file:
+            file.seek(start)
+            return np.frombuffer(file.read(end - start).ljust(end - start, b"\0"), np.uint8).copy()
+
+
+def runs(marked: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Where the marked ones that follow each other begin and end."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], marked, [False]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
