@@ -24,7 +24,7 @@ from pathlib import Path
 from powercut.guard.history import History
 from powercut.heal.dependents import dependents, made_by_same_line
 from powercut.heal.plan import Plan, Step, labels, make_plan, steps_for, together
-from powercut.heal.reversion import apply, patches
+from powercut.heal.reversion import Patch, apply, patches
 from powercut.heal.search import fewest, needed
 from powercut.heal.taint import LabelRange
 from powercut.heal.workshop import Attempt, Workshop
@@ -62,6 +62,7 @@ class Healer:
         name: the pool's path inside the folder.
         batch: how many steps are taken back as one.
         reorder: what else is known puts the steps of a failure with some stacks into another order.
+        recovery: what libpmemobj does to the pool when it is opened: done first.
     """
 
     workshop: Workshop
@@ -71,6 +72,7 @@ class Healer:
     modes: tuple[str, ...] = MODES
     batch: int = 1
     reorder: Reorder | None = None
+    recovery: Sequence[Patch] = ()
     _tried: dict[Records, Attempt] = field(default_factory=dict)
 
     def heal(self, plan: Plan) -> Healing | None:
@@ -91,7 +93,9 @@ class Healer:
     def attempt(self, records: Records) -> Attempt:
         """How the restart goes when some records never were."""
         if records not in self._tried:
-            self._tried[records] = attempt = self.workshop.attempt(lambda copy: self.take_back(copy, records))
+            self._tried[records] = attempt = self.workshop.attempt(
+                lambda copy: self.take_back(copy / self.name, records)
+            )
             self.say(f"attempt {len(self._tried)}: without {len(records)} updates the service {attempt}")
         return self._tried[records]
 
@@ -99,7 +103,7 @@ class Healer:
         """What led to the failure that is left when some records never were; and how the run under taint ended."""
 
         def label(copy: Path) -> list[LabelRange]:
-            self.take_back(copy, taken)
+            self.take_back(copy / self.name, taken)
             return labels(self.history, copy / self.name, taken)
 
         origins = self.workshop.explain(failed, label, stacks=self.reorder is not None)
@@ -108,9 +112,9 @@ class Healer:
             plan.steps = self.reorder(plan.steps, origins.stacks)
         return plan, origins.attempt
 
-    def take_back(self, folder: Path, records: Records) -> None:
-        """Do it in a copy."""
-        file = folder / self.name
+    def take_back(self, file: Path, records: Records) -> None:
+        """Do it in a copy of the pool."""
+        apply(file, self.recovery)
         apply(file, patches(self.history, file, records))
 
     def _purge(self, steps: list[Step]) -> Records | None:

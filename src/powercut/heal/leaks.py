@@ -13,9 +13,7 @@ whatever paths lead elsewhere. That is the paper's rule, for services whose reco
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -25,11 +23,11 @@ import numpy.typing as npt
 
 from powercut.guard.history import History
 from powercut.guard.log import RecordKind
+from powercut.heal.copies import copy_of
 from powercut.heal.objects import free_objects, list_objects
 from powercut.heal.reversion import Patch
 from powercut.heal.taint import LabelRange
 
-_BLOCK = 4096
 Numbers = npt.NDArray[np.int64]
 
 
@@ -98,7 +96,7 @@ class Allocated:
 
 def find_leaks(history: History, touched: Callable[[Allocated], Iterable[int]], rule: Rule) -> list[Leak]:
     """The objects of a pool that are not reached, by their place; `touched` says which ones the recovery touches."""
-    with _copy_of(history.pool.path) as copy:
+    with copy_of(history.pool.path) as copy:
         root, *objects = list_objects(copy.file)
         content = np.fromfile(copy.file, "<u8", copy.file.stat().st_size // 8).astype(np.int64)
     allocated = Allocated(root, objects, content)
@@ -110,9 +108,9 @@ def find_leaks(history: History, touched: Callable[[Allocated], Iterable[int]], 
 
 def without(pool: Path, leaks: list[Leak]) -> list[Patch]:
     """What to write into a pool so that objects are freed."""
-    with _copy_of(pool) as copy:
+    with copy_of(pool) as copy:
         free_objects(copy.file, [leak.offset for leak in leaks], copy.notes)
-        return list(_differences(pool, copy.file))
+        return list(copy.differences())
 
 
 def _allocations(history: History) -> dict[int, int]:
@@ -121,29 +119,3 @@ def _allocations(history: History) -> dict[int, int]:
     made = log.of_kind(RecordKind.ALLOCATE)
     mine = made[log.pool_of[made] == history.pool.number]
     return dict(zip(log.records["offset"][mine].tolist(), mine.tolist(), strict=True))
-
-
-def _differences(before: Path, after: Path) -> Iterator[Patch]:
-    with before.open("rb") as one, after.open("rb") as two:
-        at = 0
-        while old := one.read(_BLOCK):
-            new = two.read(_BLOCK)
-            if old != new:
-                yield Patch(at, old, new)
-            at += len(old)
-
-
-class _copy_of:
-    """A copy of a pool in a folder of its own, gone afterwards."""
-
-    def __init__(self, pool: Path) -> None:
-        self._pool = pool
-
-    def __enter__(self) -> _copy_of:
-        self._folder = tempfile.TemporaryDirectory(prefix="powercut-heal-")
-        self.file, self.notes = Path(self._folder.name, "pool"), Path(self._folder.name, "offsets")
-        shutil.copyfile(self._pool, self.file)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()

@@ -16,11 +16,12 @@ from powercut.guard.log import GuardLog, RecordKind
 from powercut.guard.writing import add_found
 from powercut.heal.bitcode.slicing import StaticCode, in_order
 from powercut.heal.changes import change
+from powercut.heal.copies import copy_of, recovery
 from powercut.heal.healer import MODES, Healer, Healing
 from powercut.heal.leaks import Allocated, Leak, Rule, find_leaks, without
 from powercut.heal.places import Places
 from powercut.heal.plan import Plan, Step
-from powercut.heal.reversion import Patch, apply, patches
+from powercut.heal.reversion import Patch, apply
 from powercut.heal.workshop import Attempt, Workshop
 from powercut.trace.symbols import Frame
 
@@ -61,11 +62,14 @@ class Session:
         self._pool = pool.absolute() if pool is not None else None
         found = GuardLog(self._folder)
         self.history = self._history(found)
-        if add_found(found, self.history.pool, self.history.differences()):
-            self.history = self._history(GuardLog(self._folder))
-        path, self.command = self.history.pool.path, restart.command
+        path, self.command, recovered = self.history.pool.path, restart.command, recovery(self.history)
+        with copy_of(path) as copy:
+            apply(copy.file, recovered)
+            if add_found(found, self.history.pool, self.history.differences(copy.file)):
+                self.history = self._history(GuardLog(self._folder))
         self._workshop = Workshop(path.parent, restart.command, restart.cwd, restart.timeout, skip=(self._folder,))
         self._healer = Healer(self._workshop, self.history, Path(path.name), say, tuple(modes), batch)
+        self._healer.recovery = recovered
         if bitcode:
             self._healer.reorder = self._by_code
         self._say = say
@@ -101,7 +105,9 @@ class Session:
 
     def take_back(self, records: frozenset[int]) -> Path:
         """Change the pool as if some records had never been; where the way back is kept."""
-        return self.write(patches(self.history, self.history.pool.path, records))
+        with copy_of(self.history.pool.path) as copy:
+            self._healer.take_back(copy.file, records)
+            return self.write(list(copy.differences()))
 
     def leaks(self, rule: Rule = Rule.PATHS) -> list[Leak]:
         """Objects that are not reached: the restart runs on a copy, in the memory tracer, to see what it touches."""
