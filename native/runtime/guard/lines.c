@@ -84,6 +84,11 @@ static void on_flush(const void *address, size_t size, const void *site) {
     }
 }
 
+static void before_fence(void) {
+    pc_log_waiting();
+    pc_log_fenced(); /* whatever is logged next is logged behind it */
+}
+
 void pc_lines_mapped(const void *address, size_t size, bool is_mapped) {
     pc_lines_forget(); /* another file may now be at the same address */
     pthread_mutex_lock(&joined.lock);
@@ -93,7 +98,7 @@ void pc_lines_mapped(const void *address, size_t size, bool is_mapped) {
 }
 
 __attribute__((visibility("default"))) const struct pc_guard_ear *pc_guard_join(pc_guard_watch watch) {
-    static const struct pc_guard_ear ear = {on_flush, pc_log_waiting};
+    static const struct pc_guard_ear ear = {on_flush, before_fence};
     pthread_mutex_lock(&joined.lock);
     bool has_room = joined.count < JOINED_MOST;
     if (has_room)
