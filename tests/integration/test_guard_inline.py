@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import powercut
 from powercut.assertions.build import linker_flags
 from powercut.guard.endings import place_calls
 from powercut.guard.history import History
-from powercut.guard.log import GuardLog
+from powercut.guard.log import CHANGES, GuardLog
 from powercut.guard.supervise import Supervisor, Watch
 from powercut.heal.session import Restart, Session
 from powercut.record.tracers import memory_tool
@@ -21,18 +22,23 @@ POWERCUT = Path(sys.executable).with_name("powercut")
 SOURCE = Path(__file__).parents[1] / "guard_programs" / "raw.c"
 POOL_BYTES = 8192
 ROUNDS = 200
+CUT_ROUNDS, STATES = 3, 40
+DONE, SWAPPED = 16, 64 + 256 + 64  # offsets in the pool
 OF_A_ROUND = 7  # lines that a round makes durable: 4 of text, one stored around the cache, two counters
 
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The service with libpowercut as a shared library, and with it inside."""
+    """The service with libpowercut as a shared library, with it inside, and so with libpmem."""
     folder = tmp_path_factory.mktemp("inline")
     options = ["-g", "-O1", "-pthread", SOURCE]
     subprocess.run([POWERCUT, "cc", *options, "-o", folder / "shared"], check=True)
     subprocess.run([POWERCUT, "cc", *options, "-c", "-o", folder / "raw.o"], check=True)
     subprocess.run(["gcc", folder / "raw.o", "-o", folder / "inside", *linker_flags(static=True)], check=True)
-    return {name: folder / name for name in ("shared", "inside")}
+    pmem = [folder / "raw.o", "-Wl,--no-as-needed", "-lpmem", *linker_flags(static=True)]
+    if Path("/usr/include/libpmem.h").exists():
+        subprocess.run(["gcc", "-o", folder / "libpmem", *pmem], check=True)
+    return {name: folder / name for name in ("shared", "inside", "libpmem")}
 
 
 class Raw:
@@ -62,7 +68,7 @@ def test_the_log_has_each_line_that_was_flushed_and_where(programs: dict[str, Pa
     raw.guard("rounds", ROUNDS, 4)
     history = raw.history()
     assert list(history.differences()) == []
-    assert len(history.changes) == 4 * ROUNDS * OF_A_ROUND
+    assert len(history.log.of_kind(*CHANGES)) == 4 * ROUNDS * OF_A_ROUND
     sites = sorted(set(history.log.records["site"][history.changes].tolist()))
     places = (place.split("+") for place in place_calls(history.log, sites))
     frames = Symbolizer().resolve((path, int(offset, 16) - 1) for path, offset in places)
@@ -101,3 +107,37 @@ def test_one_bad_word_is_taken_back_out_of_a_line_that_others_wrote_to(
     assert healing is not None and len(healing.records) == 1
     session.change(healing)
     assert raw.count() == [str(ROUNDS + 5)] * 4, "what was counted behind the flag, in its line, is still there"
+
+
+@pytest.mark.skipif(memory_tool() is None, reason="built without Valgrind")
+@pytest.mark.skipif(not Path("/usr/include/libpmem.h").exists(), reason="libpmem-dev is not there")
+def test_a_power_cut_never_leaves_the_log_behind_a_fence(
+    programs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A counter is stored after the fence that made another one durable: the log knows the other whenever it is there.
+
+    Log and pool lie in one folder, in persistent memory.
+    """
+    monkeypatch.setenv("PMEM_IS_PMEM_FORCE", "1")
+    raw = Raw(programs["libpmem"], tmp_path)
+    raw.log = raw.pool.parent / "log"
+    environment = Supervisor([], raw.log, [raw.pool], Watch(), print)._environment()
+    given = [f"{name}={value}" for name, value in environment.items() if name != "LD_PRELOAD"]
+    start = f'LD_PRELOAD=\'{environment["LD_PRELOAD"]}\' exec "$0" "$1" rounds {CUT_ROUNDS} 1'
+    met = tmp_path / "met"
+
+    def check(folder: Path) -> None:
+        content = raw.pool.read_bytes()
+        after = int.from_bytes(content[SWAPPED : SWAPPED + 8], "little")
+        if after:
+            known = int.from_bytes(raw.history().content(DONE, DONE + 8), "little")
+            assert known >= after, (known, after)
+            with met.open("a") as file:
+                file.write(f"{after}\n")
+
+    run = powercut.explore(
+        ["env", *given, "sh", "-c", start, str(raw.program), str(raw.pool)],
+        check, dir=raw.pool.parent, tracer="memory", memory="px86", max_states=STATES, cache=False, lint=False,
+    )  # fmt: skip
+    assert not run.findings and run.states["tested"] >= STATES, run.findings
+    assert len(set(met.read_text().split())) > 1
