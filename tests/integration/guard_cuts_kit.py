@@ -25,7 +25,6 @@ PROGRAMS = Path(__file__).parents[1] / "guard_programs"
 STEPS = 12  # of the stepper: each kind of step comes at least twice, before and after the one that goes wrong
 UNKNOWN, BASE = NOBODY = ("nobody knows", "base")  # the line of what was found, of what is older than the log
 WORD = 8
-IDS = [64 + 128 * slot + at for slot in range(8) for at in (64, 72)]  # of notes, in the slots of the root
 HEAP = range(1 << 16, 8 << 20)  # of a small pool; the stepper's own numbers are lower, its texts higher
 NEWEST = 40  # where the id of the newest entry lies in the root
 
@@ -202,20 +201,28 @@ class NormalForm:
         return self._places[life, site]
 
 
-def differing(one: NormalForm, other: NormalForm) -> dict[object, object]:
-    """Where two runs are not told the same.
+def differing(one: NormalForm, truth: NormalForm, kills: int = 1) -> dict[object, object]:
+    """Where a run that was cut is told otherwise than one that was not.
 
-    An id that libpmemobj was about to set for `pmemobj_alloc` when it was killed, and sets when the pool is opened
-    again, is there without the line.
+    What a kill caught between a store and the log is in the pool and told, but the line is not known unless the service
+    writes it again: a word, or an object's id, which `pmemobj_alloc` was about to set.
     """
-    words = {name: (one.words.get(name), other.words.get(name)) for name in one.words.keys() | other.words.keys()}
-    versions = {at: (one.versions[at], other.versions[at]) for at in one.versions}
-    completed = {at for at in IDS if one.versions[at][-1][1] == UNKNOWN and one.values == other.values}
-    return {
-        key: both
-        for key, both in {**words, **versions}.items()
-        if both[0] != both[1] and key not in completed | {f"root-0+{at}" for at in completed}
-    }
+    names = one.words.keys() | truth.words.keys()
+    wrong: dict[object, object] = {name: (one.words.get(name), truth.words.get(name)) for name in names}
+    wrong = {name: (told, true) for name, (told, true) in wrong.items() if told != true}
+    caught = {name for name, (told, true) in wrong.items() if told and true and told == (true[0], UNKNOWN)}
+    for at, true in truth.versions.items():
+        known = _without_repeats([version for version in one.versions[at] if version[1] != UNKNOWN])
+        found = {value for value, line in one.versions[at] if line == UNKNOWN}
+        if [version for version in true if version in known] != known or {v for v, _ in set(true) - set(known)} - found:
+            wrong[at] = (one.versions[at], true)
+        elif set(true) - set(known):
+            caught.add(f"root-0+{at}")
+    return wrong if len(caught) > 2 * kills else {name: both for name, both in wrong.items() if name not in caught}
+
+
+def _without_repeats(versions: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [version for at, version in enumerate(versions) if at == 0 or version != versions[at - 1]]
 
 
 def plan_form(session: Session, plan: Plan) -> list[tuple[object, ...]]:
