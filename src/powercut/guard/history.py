@@ -47,12 +47,12 @@ class History:
     def is_of_this_pool(self) -> bool:
         """Whether the file is the one that the log tells of, and no other that has its name.
 
-        A file that the program maps itself carries no number that could tell.
+        A file that the program maps itself carries no number that could tell; a pool of PMDK does as soon as it is made.
         """
-        identity = self.content(*_IDENTITY)
+        identity, there = self.content(*_IDENTITY), self._identity_in_file()
         if not identity.startswith(_PMDK):
-            return self.pool.path.is_file()
-        return self._identity_in_file() == identity
+            return self.pool.path.is_file() and not there.startswith(_PMDK)
+        return there == identity
 
     def _identity_in_file(self) -> bytes:
         try:
