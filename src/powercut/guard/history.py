@@ -47,7 +47,7 @@ class History:
     def is_of_this_pool(self) -> bool:
         """Whether the file is the one that the log tells of, and no other that has its name.
 
-        A file that the program maps itself carries no number that could tell; a pool of PMDK does as soon as it is made.
+        A file that the program maps itself carries no number that could tell; a pool of PMDK does once it is made.
         """
         identity, there = self.content(*_IDENTITY), self._identity_in_file()
         if not identity.startswith(_PMDK):
