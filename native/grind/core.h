@@ -29,6 +29,7 @@ extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, I
 extern Int VG_(safe_fd)(Int oldfd);
 extern Int VG_(fcntl)(Int fd, Int command, Addr argument);
 extern void *VG_(get_ThreadState)(ThreadId tid);
+extern void VG_(set_IP)(ThreadId tid, Addr address);
 extern HChar **VG_(client_envp);
 extern UWord *VG_(client_auxv);
 /* The program's file. */

@@ -11,10 +11,12 @@
 #include "cpuid.h"
 #include "decode.h"
 #include "emit.h"
+#include "plain.h"
 #include "race/race.h"
 #include "ranges.h"
 #include "records.h"
 #include "taint/taint.h"
+#include "taint/versions.h"
 #include "threads.h"
 #include "unknown.h"
 
@@ -27,6 +29,7 @@ struct pass {
     struct pc_instruction instruction;
     Bool parted; /* it has several stores */
     struct pc_taint_pass *taint;
+    Bool plain; /* the block does not follow labels */
 };
 
 static IRExpr *not_zero(struct pass *p, const UInt *global) {
@@ -38,9 +41,13 @@ static UInt plain_kind(const struct pass *p) {
 }
 
 static void after_store(struct pass *p, UInt kind, IRExpr *address, UInt size, IRExpr *condition) {
+    pc_site site = PC_SITE(p->pc, size, kind, p->parted);
+    if (p->plain) {
+        pc_plain_stored(p->taint, site, address, condition);
+        return;
+    }
     IRExpr *guard = both(p->out, may_be_mapped(p->out, address), condition);
-    IRExpr **arguments = mkIRExprVec_2(word(PC_SITE(p->pc, size, kind, p->parted)), address);
-    call(p->out, "pc_on_store", pc_on_store, arguments, guard);
+    call(p->out, "pc_on_store", pc_on_store, mkIRExprVec_2(word(site), address), guard);
 }
 
 /* The definition of a temporary in the incoming block, NULL if it is none. */
@@ -216,12 +223,9 @@ static void on_mark(struct pass *p, Int index) {
         addStmtToIRSB(p->out, IRStmt_Store(Iend_LE, address_of(&pc_parts), IRExpr_Const(IRConst_U32(0))));
 }
 
-static void on_statement(struct pass *p, Int index) {
+/* The statement, and what records it. */
+static void emit_statement(struct pass *p, Int index) {
     IRStmt *statement = p->in->stmts[index];
-    Bool marks = statement->tag == Ist_IMark;
-    if (!marks)
-        pc_race_emit_before(p->in, index, p->out, p->pc);
-    pc_taint_before(p->taint, statement, p->pc);
     switch (statement->tag) {
     case Ist_IMark:
         addStmtToIRSB(p->out, statement);
@@ -248,10 +252,25 @@ static void on_statement(struct pass *p, Int index) {
         addStmtToIRSB(p->out, statement);
         break;
     }
-    if (!marks)
+}
+
+static void on_statement(struct pass *p, Int index) {
+    IRStmt *statement = p->in->stmts[index];
+    if (statement->tag != Ist_IMark) {
+        pc_race_emit_before(p->in, index, p->out, p->pc);
+        if (p->plain)
+            pc_plain_before(p->taint, index, p->pc, p->instruction.locked);
+        else
+            pc_race_emit_uses(p->in, index, p->out, p->pc);
+    }
+    if (!p->plain)
+        pc_taint_before(p->taint, statement, p->pc);
+    emit_statement(p, index);
+    if (statement->tag != Ist_IMark && !p->plain)
         pc_race_emit_loaded(p->in, index, p->out, p->pc, p->instruction.locked);
-    pc_taint_after(p->taint, statement, p->pc);
-    if (!marks)
+    if (!p->plain)
+        pc_taint_after(p->taint, statement, p->pc);
+    if (statement->tag != Ist_IMark)
         pc_race_emit_after(p->in, index, p->out, p->pc);
 }
 
@@ -261,14 +280,19 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
     struct pass p = {.in = in, .out = deepCopyIRSBExceptStmts(in)};
     Int i = 0;
     p.taint = pc_taint_begin(in, p.out, layout);
+    p.plain = pc_versions_plain() && pc_plain_can_be(in);
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
         addStmtToIRSB(p.out, in->stmts[i]); /* Valgrind's own */
+    pc_versions_start(p.taint, extents->base[0], p.plain);
+    if (pc_versions_first())
+        pc_race_block(extents->base[0]);
     pc_race_emit_start(p.out, extents->base[0]);
     if (!pc_thread_known)
         call_with_state(p.out, "pc_thread_found", pc_thread_found, 0, Ifx_Read);
     for (; i < in->stmts_used; i++)
         on_statement(&p, i);
-    pc_taint_end(p.taint);
+    if (!p.plain)
+        pc_taint_end(p.taint);
     if (p.instruction.flush != 0 && (in->jumpkind == Ijk_InvalICache || in->jumpkind == Ijk_NoDecode))
         end_with_flush(&p);
     else if (in->jumpkind == Ijk_NoDecode && !p.instruction.undefined)

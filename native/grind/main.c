@@ -13,18 +13,22 @@
 #include "race/race.h"
 #include "ranges.h"
 #include "stacks.h"
+#include "taint/faults.h"
 #include "taint/origins.h"
 #include "taint/taint.h"
+#include "taint/versions.h"
 #include "threads.h"
 
 static Bool on_option(const HChar *argument) {
     return pc_core_option(argument) || pc_program_option(argument) || pc_ask_option(argument) ||
-           pc_stacks_option(argument) || pc_origins_option(argument) || pc_board_option(argument);
+           pc_stacks_option(argument) || pc_origins_option(argument) || pc_board_option(argument) ||
+           pc_versions_option(argument);
 }
 
 static void usage(void) {
     VG_(printf)("    --channel=N --messages=N   given by powercut-ptrace\n"
                 "    --labels=N                 where data comes from (taint/board.h)\n"
+                "    --plain=0|1                fast code while nothing is labelled [1]\n"
                 "    --race=N                   race mode, with this board\n"
                 "    --stacks=no|yes            record call stacks [yes]\n");
 }
@@ -55,6 +59,7 @@ static void before_options(void) {
     pc_threads_init();
     pc_stacks_init();
     pc_calls_init();
+    pc_faults_init();
     pc_ranges_changed = pc_taint_ranges_changed;
 }
 

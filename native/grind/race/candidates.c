@@ -45,15 +45,22 @@ static struct pair *pair_of(const struct pc_access_site *load, const struct pc_a
     return last;
 }
 
+/* How often its pair can still be recorded. */
+static UInt left_of(const struct pair *pair, Bool inter) {
+    return inter ? pc_board->plan.most_inter - pair->inter : pc_board->plan.most_intra - pair->intra;
+}
+
+Bool pc_candidate_is_due(const struct pc_load *load, const struct pc_pending_store *store) {
+    return left_of(pair_of(load->site, store->site), store->thread != pc_self()->index) > 0;
+}
+
 /* Counts it; False: its pair has been recorded often enough. */
 static Bool is_wanted(const struct pc_load *load, const struct pc_pending_store *store) {
     Bool inter = store->thread != pc_self()->index;
     struct pair *pair = pair_of(load->site, store->site);
-    UInt most = inter ? pc_board->plan.most_inter : pc_board->plan.most_intra;
-    UInt *recorded = inter ? &pair->inter : &pair->intra;
     *(inter ? &pc_board->inter : &pc_board->intra) += 1;
-    if (*recorded < most) {
-        *recorded += 1;
+    if (left_of(pair, inter) > 0) {
+        *(inter ? &pair->inter : &pair->intra) += 1;
         return True;
     }
     *(inter ? &pc_board->inter_dropped : &pc_board->intra_dropped) += 1;

@@ -18,6 +18,9 @@ struct pc_load {
 pc_labels pc_candidate(struct pc_load *load, const struct pc_shadow_line *line,
                        const struct pc_pending_store *store, ULong offset, ULong mask);
 
+/* Whether it would have a label. */
+Bool pc_candidate_is_due(const struct pc_load *load, const struct pc_pending_store *store);
+
 /* Whether the store that a candidate has read is guaranteed by now. */
 Bool pc_candidate_is_over(ULong number);
 /* Whether a store of these bytes is a store of the candidate's own ones. */

@@ -118,4 +118,6 @@ void pc_effects_start(void) {
     pc_taint_source = source;
     pc_taint_sink = on_store;
     pc_taint_sink_call = on_call;
+    pc_taint_is_over = pc_candidate_is_over;
+    pc_taint_loads = pc_load_is_labelled;
 }

@@ -11,15 +11,9 @@
 #include "race.h"
 #include "schedule.h"
 #include "sites.h"
+#include "statements.h"
 
 #define NEAR 8 /* statements back in which an address is made, most often */
-
-/* A load or store of a statement. */
-struct access {
-    IRExpr *address; /* NULL: none */
-    IRExpr *guard;   /* NULL: always */
-    UInt size;
-};
 
 static Bool is_own_base(const IRExpr *expression) {
     return expression->tag == Iex_Get &&
@@ -48,77 +42,30 @@ static Bool is_elsewhere(const IRSB *in, Int index, const IRExpr *address) {
     return base != NULL && is_own_base(base) && sum->Iex.Binop.arg2->tag == Iex_Const;
 }
 
-static IRExpr *guard_of(IRExpr *guard) {
-    return guard->tag == Iex_Const ? NULL : guard;
+/* What a statement loads, if it may be of a mapped file: after which its value is known. */
+static struct pc_operand_bytes plain_load(const IRSB *in, Int index) {
+    struct pc_operand_bytes load = pc_loaded_by(in, index);
+    Bool variable =
+        in->stmts[index]->tag == Ist_WrTmp && load.address != NULL && is_elsewhere(in, index, load.address);
+    return variable ? (struct pc_operand_bytes){0} : load;
 }
 
-/* What a statement loads after which its value is known. */
-static struct access plain_load(const IRSB *in, Int index) {
-    const IRStmt *statement = in->stmts[index];
-    if (statement->tag == Ist_WrTmp && statement->Ist.WrTmp.data->tag == Iex_Load) {
-        const IRExpr *data = statement->Ist.WrTmp.data;
-        if (!is_elsewhere(in, index, data->Iex.Load.addr))
-            return (struct access){data->Iex.Load.addr, NULL, (UInt)sizeofIRType(data->Iex.Load.ty)};
-    }
-    if (statement->tag == Ist_LoadG) {
-        const IRLoadG *load = statement->Ist.LoadG.details;
-        IRType result, type;
-        typeOfIRLoadGOp(load->cvt, &result, &type);
-        return (struct access){load->addr, guard_of(load->guard), (UInt)sizeofIRType(type)};
-    }
-    return (struct access){0};
-}
-
-/* What it loads and then stores, or gives to a helper. */
-static struct access early_load(const IRSB *in, Int index) {
-    const IRStmt *statement = in->stmts[index];
-    if (statement->tag == Ist_CAS) {
-        const IRCAS *cas = statement->Ist.CAS.details;
-        UInt size = (UInt)sizeofIRType(typeOfIRTemp(in->tyenv, cas->oldLo));
-        return (struct access){cas->addr, NULL, cas->dataHi != NULL ? 2 * size : size};
-    }
-    if (statement->tag == Ist_Dirty) {
-        const IRDirty *dirty = statement->Ist.Dirty.details;
-        if (dirty->mFx == Ifx_Read || dirty->mFx == Ifx_Modify)
-            return (struct access){dirty->mAddr, guard_of(dirty->guard), (UInt)dirty->mSize};
-    }
-    return (struct access){0};
-}
-
-static struct access store_of(const IRSB *in, Int index) {
-    const IRStmt *statement = in->stmts[index];
-    if (statement->tag == Ist_Store) {
-        UInt size = (UInt)sizeofIRType(typeOfIRExpr(in->tyenv, statement->Ist.Store.data));
-        return (struct access){statement->Ist.Store.addr, NULL, size};
-    }
-    if (statement->tag == Ist_StoreG) {
-        const IRStoreG *store = statement->Ist.StoreG.details;
-        return (struct access){store->addr, store->guard,
-                               (UInt)sizeofIRType(typeOfIRExpr(in->tyenv, store->data))};
-    }
-    return statement->tag == Ist_CAS ? early_load(in, index) : (struct access){0};
-}
-
-static void emit_loaded(IRSB *out, Addr pc, const struct access *access, Bool swaps) {
-    IRExpr *guard = both(out, may_be_mapped(out, access->address), access->guard);
-    IRExpr **arguments = mkIRExprVec_3(address_of(pc_site_at(pc)), access->address, word(access->size));
-    if (swaps)
-        call(out, "pc_swap_seen", pc_swap_seen, arguments, guard);
-    else
-        call(out, "pc_load_seen", pc_load_seen, arguments, guard);
-}
-
-/* Where a plan lets threads wait: at the points that the instruction belongs to, or anywhere. */
-static void emit_schedule(IRSB *out, Addr pc, const struct access *access, Bool stores, Bool before) {
+/* Whether a plan lets threads wait there: at these points, or (no point) anywhere. */
+static Bool waits_at(Addr pc, Bool stores, Bool before, ULong *points) {
     Bool trusted, system;
     struct pc_board_site name = pc_site_name(pc, &trusted, &system);
+    *points = before == stores ? 0 : pc_schedule_points(&name, stores);
+    return *points != 0 || (before && !trusted && pc_board->plan.mode == PC_BOARD_DELAY);
+}
+
+static void emit_schedule(IRSB *out, Addr pc, const struct pc_operand_bytes *access, Bool stores,
+                          Bool before) {
     pc_site site = PC_SITE(pc, access->size, stores ? PC_MEMORY_STORE : PC_MEMORY_LOAD, 0);
-    ULong points = before == stores ? 0 : pc_schedule_points(&name, stores);
-    Bool delayed = before && !trusted && pc_board->plan.mode == PC_BOARD_DELAY;
-    if (points == 0 && !delayed)
+    ULong points;
+    if (!waits_at(pc, stores, before, &points))
         return;
     IRExpr *guard = both(out, may_be_mapped(out, access->address), access->guard);
-    if (delayed)
+    if (pc_board->plan.mode == PC_BOARD_DELAY)
         call(out, "pc_schedule_delay", pc_schedule_delay, mkIRExprVec_2(word(site), access->address), guard);
     else if (stores)
         call(out, "pc_schedule_after_store", pc_schedule_after_store,
@@ -135,11 +82,17 @@ static Bool is_trusted(Addr pc) {
 }
 
 void pc_race_emit_start(IRSB *out, Addr pc) {
-    if (!pc_race)
-        return;
-    pc_block_seen(pc);
-    if (pc_order_is_entry(pc))
+    if (pc_race && pc_order_is_entry(pc))
         pc_order_emit_entry(out, pc);
+}
+
+void pc_race_block(Addr pc) {
+    if (pc_race)
+        pc_block_seen(pc);
+}
+
+Bool pc_race_starts(Addr pc) {
+    return pc_race && pc_order_is_entry(pc);
 }
 
 void pc_race_emit_return(IRSB *out, Addr pc) {
@@ -155,32 +108,63 @@ static Bool has_loaded(const IRSB *in, Int index) {
     return False;
 }
 
+UWord pc_race_teller(const IRSB *in, Int index, Addr pc, Bool locked) {
+    if (!pc_race)
+        return 0;
+    Bool swaps = in->stmts[index]->tag == Ist_CAS;
+    Bool loads = plain_load(in, index).address != NULL;
+    Bool uses = pc_used_by(in, index).address != NULL && !has_loaded(in, index);
+    if (!(loads || uses) || is_trusted(pc))
+        return 0;
+    return (UWord)pc_site_at(pc) | (swaps || (loads && locked) ? PC_SWAPS : 0);
+}
+
+Bool pc_race_waits(const IRSB *in, Int index, Addr pc) {
+    ULong points;
+    return pc_race && (plain_load(in, index).address != NULL || pc_used_by(in, index).address != NULL) &&
+           waits_at(pc, False, True, &points);
+}
+
+static void emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked,
+                        const struct pc_operand_bytes *load) {
+    UWord who = load->address != NULL ? pc_race_teller(in, index, pc, locked) : 0;
+    if (who == 0)
+        return;
+    IRExpr *guard = both(out, may_be_mapped(out, load->address), load->guard);
+    IRExpr **arguments = mkIRExprVec_3(word(who & ~PC_SWAPS), load->address, word(load->size));
+    if ((who & PC_SWAPS) != 0)
+        call(out, "pc_swap_seen", pc_swap_seen, arguments, guard);
+    else
+        call(out, "pc_load_seen", pc_load_seen, arguments, guard);
+}
+
 void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc) {
     if (!pc_race)
         return;
-    struct access load = plain_load(in, index), early = early_load(in, index), store = store_of(in, index);
+    struct pc_operand_bytes load = plain_load(in, index), early = pc_used_by(in, index),
+                            store = pc_stored_by(in, index);
     /* Between a load and its swap nobody may wait: the swap would fail, and all begin anew. */
     Bool begun = early.address != NULL && has_loaded(in, index);
     if (load.address != NULL || (early.address != NULL && !begun))
         emit_schedule(out, pc, load.address != NULL ? &load : &early, False, True);
     else if (store.address != NULL && !begun)
         emit_schedule(out, pc, &store, True, True);
-    if (early.address != NULL && !begun && !is_trusted(pc))
-        emit_loaded(out, pc, &early, in->stmts[index]->tag == Ist_CAS);
+}
+
+void pc_race_emit_uses(const IRSB *in, Int index, IRSB *out, Addr pc) {
+    struct pc_operand_bytes used = pc_used_by(in, index);
+    emit_loaded(in, index, out, pc, False, &used);
 }
 
 void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked) {
-    if (!pc_race)
-        return;
-    struct access load = plain_load(in, index);
-    if (load.address != NULL && !is_trusted(pc))
-        emit_loaded(out, pc, &load, locked);
+    struct pc_operand_bytes load = plain_load(in, index);
+    emit_loaded(in, index, out, pc, locked, &load);
 }
 
 void pc_race_emit_after(const IRSB *in, Int index, IRSB *out, Addr pc) {
     if (!pc_race)
         return;
-    struct access store = store_of(in, index);
+    struct pc_operand_bytes store = pc_stored_by(in, index);
     if (store.address != NULL)
         emit_schedule(out, pc, &store, True, False);
 }

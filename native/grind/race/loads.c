@@ -60,8 +60,19 @@ static Bool load_word(struct pc_load *load, Addr address, UInt size, Bool rest) 
     return recorded;
 }
 
-/* All of it that lies in any range. */
-static void load_all(struct pc_load *load, Addr address, Addr stop) {
+/* Whether bytes of one word would make a candidate with a label. */
+static Bool is_due(struct pc_load *load, Addr address, UInt size, Bool rest) {
+    ULong offset = load->range->offset + (address - load->range->start), mask = pc_line_mask(offset, size);
+    const struct pc_shadow_line *line = pc_shadow_line(pc_shadow_page(load->range->file, offset), offset);
+    for (UInt i = 0; i < line->count; i++)
+        if ((line->pending[i].mask & mask) != 0 && pc_candidate_is_due(load, &line->pending[i]))
+            return True;
+    return False;
+}
+
+/* All of it that lies in any range, word by word; whether that was true of one. */
+static Bool each_word(struct pc_load *load, Addr address, Addr stop,
+                      Bool (*visit)(struct pc_load *load, Addr address, UInt size, Bool rest)) {
     Bool rest = False;
     for (; load->range != NULL && load->range->start < stop; load->range = pc_range_from(address)) {
         address = address > load->range->start ? address : load->range->start;
@@ -69,12 +80,13 @@ static void load_all(struct pc_load *load, Addr address, Addr stop) {
         while (address < to) {
             Addr word_end = (address | (WORD - 1)) + 1;
             UInt size = (UInt)((word_end < to ? word_end : to) - address);
-            rest |= load_word(load, address, size, rest);
+            rest |= visit(load, address, size, rest);
             address += size;
         }
         if (address >= stop)
-            return;
+            break;
     }
+    return rest;
 }
 
 static UInt number_of(Addr address) {
@@ -121,7 +133,7 @@ static void load_slowly(struct pc_access_site *site, Addr address, SizeT size) {
         recent[number % RECENT].page = pc_shadow_page(range->file, range->offset + (address - range->start));
     }
     struct pc_load load = {.range = range, .site = site, .occurrence = count(site)};
-    load_all(&load, address, address + size);
+    each_word(&load, address, address + size, load_word);
 }
 
 void pc_load_seen(struct pc_access_site *site, Addr address, ULong size) {
@@ -130,6 +142,22 @@ void pc_load_seen(struct pc_access_site *site, Addr address, ULong size) {
         count(site);
     else
         load_slowly(site, address, size);
+}
+
+Bool pc_load_is_labelled(UWord who, Addr address, UInt size) {
+    struct pc_access_site *site = (struct pc_access_site *)(who & ~PC_SWAPS);
+    struct pc_load load = {.range = NULL, .site = site};
+    if (is_dull(site, address, size)) {
+        count(site);
+    } else {
+        load.range = pc_range_from(address);
+        if (pc_board_wants(PC_BOARD_CANDIDATE) && each_word(&load, address, address + size, is_due))
+            return True;
+        load_slowly(site, address, size);
+    }
+    if ((who & PC_SWAPS) != 0 && pc_board_wants(PC_BOARD_ORDER))
+        pc_lock_word_swaps(address, size);
+    return False;
 }
 
 void pc_swap_seen(struct pc_access_site *site, Addr address, ULong size) {

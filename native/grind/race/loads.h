@@ -10,6 +10,10 @@
 /* From generated code: the running thread has loaded, or is about to swap. */
 void pc_load_seen(struct pc_access_site *site, Addr address, ULong size);
 void pc_swap_seen(struct pc_access_site *site, Addr address, ULong size);
+/* From generated code that does not follow labels: one of these has happened, or (True) the load would be a
+ * candidate with a label, and nothing has. `who`: the site, with PC_SWAPS added or not. */
+#define PC_SWAPS 1ull
+Bool pc_load_is_labelled(UWord who, Addr address, UInt size);
 /* The kernel reads for it. */
 void pc_kernel_load_seen(Addr address, SizeT size);
 

@@ -36,9 +36,21 @@ void pc_race_forked(ThreadId tid);
 /* What is emitted at the start of a block, and at the end of one that returns. */
 void pc_race_emit_start(IRSB *out, Addr pc);
 void pc_race_emit_return(IRSB *out, Addr pc);
-/* What is emitted for a statement: before it and all that records it, right after it, after all. */
+/* What is emitted for a statement: where threads wait, before and after it and all that records it; and what
+ * it uses and loads. */
 void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc);
-void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked);
 void pc_race_emit_after(const IRSB *in, Int index, IRSB *out, Addr pc);
+void pc_race_emit_uses(const IRSB *in, Int index, IRSB *out, Addr pc);
+void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked);
+
+/* For code that does not follow labels (plain.h): whom to ask whether the load of a statement brings one,
+ * which tells race mode of it, too (pc_taint_loads); 0: nobody, it tells nothing. */
+UWord pc_race_teller(const IRSB *in, Int index, Addr pc, Bool locked);
+/* Whether threads may wait before the load of a statement, and so whatever was asked before. */
+Bool pc_race_waits(const IRSB *in, Int index, Addr pc);
+/* Whether something is emitted at the start of a block there. */
+Bool pc_race_starts(Addr pc);
+/* A block of the program is translated. */
+void pc_race_block(Addr pc);
 
 #endif

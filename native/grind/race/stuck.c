@@ -13,6 +13,7 @@
 
 #include "crew.h"
 #include "order.h"
+#include "taint/versions.h"
 #include "threads.h"
 
 #define QUICK_ROUNDS 50u   /* in which a thread that is neither asleep nor running most often decides */
@@ -30,7 +31,8 @@ static void __attribute__((noreturn)) end_all(enum pc_board_stop why) {
         if (pc_crew[tid].index == 0 || pc_crew[tid].id == 0)
             continue;
         pc_thread_runs(tid);
-        pc_order(PC_ORDER_STUCK, VG_(get_IP)(tid) - 1, pc_crew[tid].call >= 0 ? pc_crew[tid].futex : 0);
+        pc_order(PC_ORDER_STUCK, pc_versions_address(VG_(get_IP)(tid)) - 1,
+                 pc_crew[tid].call >= 0 ? pc_crew[tid].futex : 0);
     }
     for (;;)
         VG_(kill)(VG_(getpid)(), VKI_SIGKILL);

@@ -8,6 +8,7 @@
 #include "flow.h"
 #include "memory.h"
 #include "threads.h"
+#include "versions.h"
 
 #define LANE 8u
 
@@ -18,7 +19,7 @@ static pc_site site_of(UInt size, UInt kind) {
 
 /* What loads from a place give. `where`: two sets. */
 static pc_labels labels_at(Addr address, UInt size, ULong where) {
-    pc_labels found = pc_labelled_read(address, size);
+    pc_labels found = pc_labelled_now(address, size);
     if (where != 0)
         found = pc_labels_union(found, pc_unpacked(where));
     if (pc_taint_source == NULL || pc_filter[address >> PC_FILTER_SHIFT & PC_FILTER_MASK] == 0)
@@ -34,6 +35,8 @@ static pc_labels labels_at(Addr address, UInt size, ULong where) {
 #define ANSWER ((Int)offsetof(VexGuestAMD64State, guest_RIP))
 
 static void answer(ULong sets) {
+    if (sets != 0)
+        pc_follow();
     *(ULong *)((Addr)pc_guest + sizeof(*pc_guest) + ANSWER) = sets;
 }
 
@@ -110,8 +113,8 @@ static void *store_helper(UInt size) {
     return size == 1 ? store_1 : size == 2 ? store_2 : size == 4 ? store_4 : size == 8 ? store_8 : store_16;
 }
 
-/* Not 0 if the helper must be called. `sets`: a sum of what address and data have, NULL: nothing. */
-static IRExpr *must_look(struct pc_taint_pass *pass, IRExpr *address, IRExpr *sets) {
+/* `sets`: a sum of what address and data have. */
+IRExpr *pc_access_look(struct pc_taint_pass *pass, IRExpr *address, IRExpr *sets) {
     /* The index, times the size of an entry. */
     IRExpr *part = binary(pass->out, Iop_Shr64, address, IRExpr_Const(IRConst_U8(PC_LABELLED_SHIFT - 1)));
     IRExpr *offset = binary(pass->out, Iop_And64, part, word((ULong)PC_LABELLED_MASK << 1));
@@ -142,7 +145,7 @@ static IRExpr *through(struct pc_taint_pass *pass, const struct pc_lane *where) 
 
 static IRExpr *load_call(struct pc_taint_pass *pass, IRExpr *address, UInt size, const struct pc_lane *where,
                          IRExpr *condition) {
-    IRExpr *look = must_look(pass, address, sum(pass, NULL, where));
+    IRExpr *look = pc_access_look(pass, address, sum(pass, NULL, where));
     IRExpr *guard = both(pass->out, unary(pass->out, Iop_CmpNEZ64, look), condition);
     return asked(pass, "load", load_helper(size), mkIRExprVec_2(address, through(pass, where)), guard);
 }
@@ -171,7 +174,7 @@ void pc_access_store(struct pc_taint_pass *pass, IRExpr *address, UInt size, con
     IRExpr *all = sum(pass, NULL, &where);
     for (UInt i = 0; i < value->lanes; i++)
         all = sum(pass, all, &lane[i]);
-    IRExpr *look = unary(pass->out, Iop_CmpNEZ64, must_look(pass, address, all));
+    IRExpr *look = unary(pass->out, Iop_CmpNEZ64, pc_access_look(pass, address, all));
     IRExpr *guard = both(pass->out, look, condition);
     IRExpr *low = value->lanes == 1 ? pc_packed(pass, lane[0].atoms[0], lane[0].atoms[1])
                                     : pc_lane_pair(pass, &lane[0], &lane[1]);

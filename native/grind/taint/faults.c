@@ -10,6 +10,7 @@
 #include "origins.h"
 #include "stacks.h"
 #include "threads.h"
+#include "versions.h"
 
 #define FATAL_SIGNAL 3 /* VgSrc_FatalSig */
 
@@ -139,7 +140,7 @@ static void report(ThreadId tid, UInt kind, Int number) {
     const struct pc_label_thread *thread = pc_origins_thread(tid);
     if (thread == NULL || pc_origins_board->fault_count >= PC_LABEL_FAULTS)
         return;
-    Addr pc = VG_(get_IP)(tid);
+    Addr pc = pc_versions_address(VG_(get_IP)(tid));
     pc_origins_board->faults[pc_origins_board->fault_count++] =
         (struct pc_label_fault){.order = ++pc_origins_board->order,
                                 .pc = pc,
@@ -155,6 +156,9 @@ void pc_faults_exit(ThreadId tid, Int code) {
 }
 
 static void on_signal(ThreadId tid, Int number, Bool alternate_stack) {
+    pc_versions_before_signal(tid);
+    if (!pc_faults_wanted)
+        return;
     Bool fault = number == VKI_SIGSEGV || number == VKI_SIGBUS || number == VKI_SIGFPE ||
                  number == VKI_SIGILL || number == VKI_SIGABRT;
     if (fault)
@@ -169,6 +173,5 @@ void __wrap_vgPlain_nuke_all_threads_except(ThreadId me, UInt reason) {
 }
 
 void pc_faults_init(void) {
-    pc_faults_wanted = True;
     VG_(track_pre_deliver_signal)(on_signal);
 }

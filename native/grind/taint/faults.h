@@ -8,7 +8,7 @@
 
 extern Bool pc_faults_wanted;
 
-/* Before the program starts: they are wanted. */
+/* Before the program starts. */
 void pc_faults_init(void);
 
 /* Emission, as in taint.h. */

@@ -18,7 +18,6 @@
 #define FILE_SHIFT 44u
 #define FIRST_SIZE 1024u
 #define RECENT     512u
-#define REACH      32u     /* bytes: the longest access that looks at the filter */
 #define MAPPED     0x8000u /* in the filter: part of a range, or just below one */
 #define FULL       0x7fffu /* in the filter: too many labelled words to be counted */
 
@@ -99,7 +98,7 @@ static void count_word(ULong key, UInt index, Bool more) {
     Addr address = key << PAGE_SHIFT | index * WORD;
     ULong part = address >> PC_LABELLED_SHIFT;
     count_part(part, more);
-    if ((address - REACH) >> PC_LABELLED_SHIFT != part)
+    if ((address - PC_LABELLED_REACH) >> PC_LABELLED_SHIFT != part)
         count_part(part - 1, more);
 }
 
@@ -125,7 +124,8 @@ static void paint(void *page, UInt offset, UInt length, pc_labels labels) {
 }
 
 static void mark(const struct pc_range *range, Bool mapped) {
-    ULong first = (range->start - REACH) >> PC_LABELLED_SHIFT, end = (range->end - 1) >> PC_LABELLED_SHIFT;
+    ULong first = (range->start - PC_LABELLED_REACH) >> PC_LABELLED_SHIFT,
+          end = (range->end - 1) >> PC_LABELLED_SHIFT;
     if (end - first > PC_LABELLED_MASK)
         end = first + PC_LABELLED_MASK;
     for (ULong part = first; part <= end; part++) {
@@ -224,6 +224,14 @@ void pc_labelled_write(Addr address, SizeT length, pc_labels labels) {
         if (page != NULL)
             write_page(page, part % PAGE, (UInt)size, labels);
     }
+}
+
+pc_labels pc_labelled_now(Addr address, SizeT length) {
+    pc_labels found = pc_labelled_read(address, length);
+    if (found == 0 || !pc_labels_are_over(found))
+        return found;
+    pc_labelled_write(address, length, 0);
+    return 0;
 }
 
 static void drop(struct page **link) {

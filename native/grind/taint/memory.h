@@ -5,12 +5,13 @@
 
 #include "taint.h"
 
-/* Generated code passes by an access of at most 32 bytes at a when the number
+/* Generated code passes by an access of at most PC_LABELLED_REACH bytes at a when the number
  * pc_labelled_filter[a >> PC_LABELLED_SHIFT & PC_LABELLED_MASK] is 0: none of them has a label, and none lies
  * in a mapped range. */
 #define PC_LABELLED_SHIFT 10
 #define PC_LABELLED_MASK  0x3fffff
 extern UShort pc_labelled_filter[PC_LABELLED_MASK + 1];
+#define PC_LABELLED_REACH 32u
 
 /* Which bytes of mapped files have labels from the start; NULL: none. Asked once for each page of a file, and
  * answers by calls of `paint` with parts of it. */
@@ -18,6 +19,8 @@ typedef void (*pc_paint)(void *page, UInt offset, UInt length, pc_labels labels)
 extern void (*pc_labelled_painter)(ULong inode, ULong offset, pc_paint paint, void *page);
 
 pc_labels pc_labelled_read(Addr address, SizeT length);
+/* The same without labels that are all over (taint.h): those are cleared. */
+pc_labels pc_labelled_now(Addr address, SizeT length);
 void pc_labelled_write(Addr address, SizeT length, pc_labels labels);
 
 /* Ordinary memory here is new, or gone: it has no labels. Those of mapped files stay with the file. */

@@ -138,7 +138,7 @@ void pc_origins_open(void) {
     pc_labelled_painter = paint_page;
     pc_taint_wanted = True;
     if ((board->flags & PC_LABELS_FAULTS) != 0)
-        pc_faults_init();
+        pc_faults_wanted = True;
     if ((board->flags & PC_LABELS_EFFECTS) != 0) {
         pc_taint_sink = on_sink;
         pc_taint_sink_call = on_sink_call;

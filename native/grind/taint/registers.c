@@ -178,3 +178,27 @@ void pc_registers_write(struct pc_taint_pass *pass, Int offset, Int size, const 
         put_word(pass, at, &after);
     }
 }
+
+/* Both halves of the word are over, or empty. */
+static Bool is_clear(ULong *word) {
+    pc_labels low = (pc_labels)*word & ~PC_LABELS_FREE, high = (pc_labels)(*word >> 32) & ~PC_LABELS_FREE;
+    if (!pc_labels_are_over(low) || !pc_labels_are_over(high))
+        return False;
+    *word = 0;
+    return True;
+}
+
+Bool pc_registers_are_clear(ULong *shadow) {
+    static const struct {
+        Int start, end;
+    } parts[] = {{AT(RAX), AT(R15) + WORD},
+                 {AT(CC_DEP1), AT(CC_DEP1) + WORD},
+                 {AT(YMM0), AT(YMM16) + 32},
+                 {AT(FPREG), AT(FPTAG)},
+                 {AT(FC3210), AT(FC3210) + WORD}};
+    for (UInt i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        for (Int at = parts[i].start; at < parts[i].end; at += WORD)
+            if (shadow[at / WORD] != 0 && is_followed(at) && !is_clear(&shadow[at / WORD]))
+                return False;
+    return True;
+}

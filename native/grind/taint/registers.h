@@ -18,6 +18,9 @@ void pc_registers_flush(struct pc_taint_pass *pass);
 struct pc_shade pc_registers_get(struct pc_taint_pass *pass, Int offset, IRType type);
 void pc_registers_put(struct pc_taint_pass *pass, Int offset, IRType type, const struct pc_shade *shade);
 
+/* In a helper: whether no register of a thread has a label; those that are over (taint.h) are dropped. */
+Bool pc_registers_are_clear(ULong *shadow);
+
 /* The labels of the lowest part of a register whose shadow this is. */
 struct pc_lane pc_registers_part(struct pc_taint_pass *pass, IRExpr *shadow);
 

@@ -193,3 +193,12 @@ void pc_labels_each(pc_labels set, void (*visit)(ULong number, void *data), void
     if (set != 0)
         each(set & ~PC_LABELS_SOME, visit, data);
 }
+
+static Bool are_over(UInt number) {
+    const struct pc_label_node *node = &nodes[number];
+    return node->left == 0 ? pc_taint_is_over(node->key) : are_over(node->left) && are_over(node->right);
+}
+
+Bool pc_labels_are_over(pc_labels set) {
+    return set == 0 || (pc_taint_is_over != NULL && are_over(set & ~PC_LABELS_SOME));
+}

@@ -24,6 +24,8 @@ pc_labels pc_labels_union(pc_labels a, pc_labels b);
 Bool pc_labels_has(pc_labels set, ULong number);
 /* Visits each label of a set, smallest first. */
 void pc_labels_each(pc_labels set, void (*visit)(ULong number, void *data), void *data);
+/* Whether all labels of a set are over (below). */
+Bool pc_labels_are_over(pc_labels set);
 
 /* What a mode sets. Hooks that stay NULL are not called. */
 extern Bool pc_taint_wanted;
@@ -36,6 +38,14 @@ extern pc_labels (*pc_taint_source)(pc_site site, Addr address, UInt size);
 extern void (*pc_taint_sink)(pc_site site, Addr address, UInt size, pc_labels value, pc_labels where);
 /* Before a system call that gives labelled bytes to a file or a socket. */
 extern void (*pc_taint_sink_call)(pc_labels labels);
+
+/* Whether a label can be forgotten: what depends on it is of no interest any more, for good. NULL: none can.
+ */
+extern Bool (*pc_taint_is_over)(ULong number);
+/* At a load from a mapped range by code that does not follow labels (versions.h). True: it would bring
+ * labels, and will be asked for as above; nothing has happened yet. `who` is what pc_taint_plain_load was
+ * given. */
+extern Bool (*pc_taint_loads)(UWord who, Addr address, UInt size);
 
 /* Emission, from instrument.c. */
 struct pc_taint_pass;
