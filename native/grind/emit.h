@@ -53,12 +53,17 @@ static inline IRExpr *swapped(IRSB *block, const IRCAS *cas) {
     return cas->dataHi == NULL ? low : both(block, low, found_equal(block, cas->oldHi, cas->expdHi));
 }
 
-/* Whether a range may be at the address. */
-static inline IRExpr *may_be_mapped(IRSB *block, IRExpr *address) {
+/* What the filter (ranges.h) has for an address. */
+static inline IRExpr *mapped_entry(IRSB *block, IRExpr *address) {
     IRExpr *region = binary(block, Iop_Shr64, address, IRExpr_Const(IRConst_U8(PC_FILTER_SHIFT)));
     IRExpr *index = binary(block, Iop_And64, region, word(PC_FILTER_MASK));
     IRExpr *at = binary(block, Iop_Add64, index, address_of(pc_filter));
-    return unary(block, Iop_CmpNEZ8, load(block, Ity_I8, at));
+    return load(block, Ity_I8, at);
+}
+
+/* Whether a range may be at the address. */
+static inline IRExpr *may_be_mapped(IRSB *block, IRExpr *address) {
+    return unary(block, Iop_CmpNEZ8, mapped_entry(block, address));
 }
 
 /* A call of a helper without a result, made if the guard holds (NULL: always). */

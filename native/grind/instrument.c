@@ -11,6 +11,7 @@
 #include "cpuid.h"
 #include "decode.h"
 #include "emit.h"
+#include "look.h"
 #include "plain.h"
 #include "race/race.h"
 #include "ranges.h"
@@ -46,7 +47,7 @@ static void after_store(struct pass *p, UInt kind, IRExpr *address, UInt size, I
         pc_plain_stored(p->taint, site, address, condition);
         return;
     }
-    IRExpr *guard = both(p->out, may_be_mapped(p->out, address), condition);
+    IRExpr *guard = both(p->out, pc_look_mapped(p->out, address), condition);
     call(p->out, "pc_on_store", pc_on_store, mkIRExprVec_2(word(site), address), guard);
 }
 
@@ -102,7 +103,7 @@ static Bool after_masked_store(struct pass *p, IRExpr *address, const IRExpr *da
     high = wide ? unary(p->out, Iop_V128HIto64, mask) : word(0);
     pc_site site = PC_SITE(p->pc, sizeofIRType(type), PC_MEMORY_STORE_NONTEMPORAL, p->parted);
     call(p->out, "pc_on_masked_store", pc_on_masked_store, mkIRExprVec_4(word(site), address, low, high),
-         may_be_mapped(p->out, address));
+         pc_look_mapped(p->out, address));
     return True;
 }
 
@@ -279,6 +280,7 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
                     IRType host_word) {
     struct pass p = {.in = in, .out = deepCopyIRSBExceptStmts(in)};
     Int i = 0;
+    pc_look_begin(in);
     p.taint = pc_taint_begin(in, p.out, layout);
     p.plain = pc_versions_plain() && pc_plain_can_be(in);
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)

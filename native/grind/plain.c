@@ -8,9 +8,9 @@
 #include "plain.h"
 
 #include "emit.h"
+#include "look.h"
 #include "race/race.h"
 #include "statements.h"
-#include "taint/access.h"
 #include "taint/memory.h"
 #include "taint/versions.h"
 
@@ -42,7 +42,7 @@ static Bool acts(const IRSB *in, Int index, Addr pc) {
                *(const UChar *)pc != LEAVE;
     case Ist_WrTmp:
     case Ist_LoadG:
-        return pc_race_teller(in, index, pc, False) != 0; /* it is counted */
+        return pc_race_tells(in, index, pc, False) != 0; /* it is counted */
     case Ist_NoOp:
     case Ist_AbiHint:
     case Ist_Exit:
@@ -73,8 +73,9 @@ Bool pc_plain_can_be(const IRSB *in) {
     return True;
 }
 
-static void on_load(Addr address, ULong size, UWord who) {
-    if (pc_labelled_now(address, size) != 0 || (who != 0 && pc_taint_loads(who, address, (UInt)size)))
+static void on_load(pc_told told, Addr address) {
+    UInt size = PC_TOLD_SIZE(told);
+    if (pc_labelled_now(address, size) != 0 || (PC_TOLD_SITE(told) != NULL && pc_taint_loads(told, address)))
         pc_follow();
 }
 
@@ -87,15 +88,17 @@ static void on_store(pc_site site, Addr address) {
 static IRExpr *looks(struct pc_taint_pass *pass, IRExpr *address, UInt size, IRExpr *condition) {
     if (size > PC_LABELLED_REACH)
         return condition;
-    return both(pass->out, unary(pass->out, Iop_CmpNEZ64, pc_access_look(pass, address, NULL)), condition);
+    return both(pass->out, pc_look_labelled(pass->out, address), condition);
 }
 
 void pc_plain_before(struct pc_taint_pass *pass, Int index, Addr pc, Bool locked) {
     struct pc_operand_bytes load = load_of(pass->in, index);
     if (load.address == NULL || is_loaded(pass->in, index))
         return;
-    UWord who = pc_race_teller(pass->in, index, pc, locked);
-    call(pass->out, "on_load", on_load, mkIRExprVec_3(load.address, word(load.size), word(who)),
+    pc_told told = pc_race_tells(pass->in, index, pc, locked);
+    if (told == 0)
+        told = PC_TOLD(NULL, load.size, False);
+    call(pass->out, "on_load", on_load, mkIRExprVec_2(word(told), load.address),
          looks(pass, load.address, load.size, load.guard));
     pc_versions_leave(pass, pc);
 }

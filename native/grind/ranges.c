@@ -39,8 +39,8 @@ static void rebuild_filters(void) {
     VG_(memset)(pc_filter, 0, sizeof(pc_filter));
     for (UInt i = 0; i < pc_range_count; i++) {
         /* A store may start below the range and reach into it. */
-        ULong first = (ranges[i].start - LARGEST_STORE) >> PC_FILTER_SHIFT;
-        ULong end = (ranges[i].end - 1) >> PC_FILTER_SHIFT;
+        ULong first = (ranges[i].start - LARGEST_STORE - PC_NEAR) >> PC_FILTER_SHIFT;
+        ULong end = (ranges[i].end - 1 + PC_NEAR) >> PC_FILTER_SHIFT;
         if (end - first > PC_FILTER_MASK)
             end = first + PC_FILTER_MASK;
         for (ULong at = first; at <= end; at++)

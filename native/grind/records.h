@@ -16,6 +16,14 @@ typedef ULong pc_site;
 #define PC_SITE_KIND(site)   ((UInt)((site) >> 58 & 15)) /* enum pc_memory_kind */
 #define PC_SITE_PARTED(site) ((site) >> 62 & 1)          /* one of several stores by one instruction */
 
+/* A load that a mode is told of: its site there (below 1 << 48; NULL: nobody is told), its size, and whether
+ * a store of the same instruction follows. */
+typedef ULong pc_told;
+#define PC_TOLD(site, size, swaps) ((ULong)(Addr)(site) | (ULong)(size) << 48 | (ULong)(swaps))
+#define PC_TOLD_SITE(told)         ((void *)((told) & 0xfffffffffffeull))
+#define PC_TOLD_SIZE(told)         ((UInt)((told) >> 48))
+#define PC_TOLD_SWAPS(told)        (((told) & 1) != 0)
+
 /* Generated code sets this to 0 before an instruction with several stores. */
 extern UInt pc_parts;
 

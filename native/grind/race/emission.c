@@ -7,6 +7,7 @@
  */
 #include "emit.h"
 #include "loads.h"
+#include "look.h"
 #include "order.h"
 #include "race.h"
 #include "schedule.h"
@@ -64,7 +65,7 @@ static void emit_schedule(IRSB *out, Addr pc, const struct pc_operand_bytes *acc
     ULong points;
     if (!waits_at(pc, stores, before, &points))
         return;
-    IRExpr *guard = both(out, may_be_mapped(out, access->address), access->guard);
+    IRExpr *guard = both(out, pc_look_mapped(out, access->address), access->guard);
     if (pc_board->plan.mode == PC_BOARD_DELAY)
         call(out, "pc_schedule_delay", pc_schedule_delay, mkIRExprVec_2(word(site), access->address), guard);
     else if (stores)
@@ -73,6 +74,7 @@ static void emit_schedule(IRSB *out, Addr pc, const struct pc_operand_bytes *acc
     else
         call(out, "pc_schedule_before_load", pc_schedule_before_load,
              mkIRExprVec_3(word(site), access->address, word(points)), guard);
+    pc_look_forget();
 }
 
 static Bool is_trusted(Addr pc) {
@@ -108,15 +110,14 @@ static Bool has_loaded(const IRSB *in, Int index) {
     return False;
 }
 
-UWord pc_race_teller(const IRSB *in, Int index, Addr pc, Bool locked) {
+pc_told pc_race_tells(const IRSB *in, Int index, Addr pc, Bool locked) {
     if (!pc_race)
         return 0;
-    Bool swaps = in->stmts[index]->tag == Ist_CAS;
-    Bool loads = plain_load(in, index).address != NULL;
-    Bool uses = pc_used_by(in, index).address != NULL && !has_loaded(in, index);
-    if (!(loads || uses) || is_trusted(pc))
+    struct pc_operand_bytes load = plain_load(in, index), used = pc_used_by(in, index);
+    if (load.address == NULL && (used.address == NULL || has_loaded(in, index)))
         return 0;
-    return (UWord)pc_site_at(pc) | (swaps || (loads && locked) ? PC_SWAPS : 0);
+    Bool swaps = load.address != NULL ? locked : in->stmts[index]->tag == Ist_CAS;
+    return is_trusted(pc) ? 0 : PC_TOLD(pc_site_at(pc), load.size + used.size, swaps);
 }
 
 Bool pc_race_waits(const IRSB *in, Int index, Addr pc) {
@@ -127,15 +128,10 @@ Bool pc_race_waits(const IRSB *in, Int index, Addr pc) {
 
 static void emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked,
                         const struct pc_operand_bytes *load) {
-    UWord who = load->address != NULL ? pc_race_teller(in, index, pc, locked) : 0;
-    if (who == 0)
-        return;
-    IRExpr *guard = both(out, may_be_mapped(out, load->address), load->guard);
-    IRExpr **arguments = mkIRExprVec_3(word(who & ~PC_SWAPS), load->address, word(load->size));
-    if ((who & PC_SWAPS) != 0)
-        call(out, "pc_swap_seen", pc_swap_seen, arguments, guard);
-    else
-        call(out, "pc_load_seen", pc_load_seen, arguments, guard);
+    pc_told told = load->address != NULL ? pc_race_tells(in, index, pc, locked) : 0;
+    if (told != 0)
+        call(out, "pc_load_seen", pc_load_seen, mkIRExprVec_2(word(told), load->address),
+             both(out, pc_look_mapped(out, load->address), load->guard));
 }
 
 void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc) {

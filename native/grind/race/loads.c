@@ -136,34 +136,35 @@ static void load_slowly(struct pc_access_site *site, Addr address, SizeT size) {
     each_word(&load, address, address + size, load_word);
 }
 
-void pc_load_seen(struct pc_access_site *site, Addr address, ULong size) {
-    pc_effects_begin(site, address);
-    if (is_dull(site, address, size))
-        count(site);
-    else
-        load_slowly(site, address, size);
+/* The lock words are told of what may be one. */
+static inline void swaps(pc_told told, Addr address) {
+    if (PC_TOLD_SWAPS(told) && pc_board_wants(PC_BOARD_ORDER))
+        pc_lock_word_swaps(address, PC_TOLD_SIZE(told));
 }
 
-Bool pc_load_is_labelled(UWord who, Addr address, UInt size) {
-    struct pc_access_site *site = (struct pc_access_site *)(who & ~PC_SWAPS);
-    struct pc_load load = {.range = NULL, .site = site};
+void pc_load_seen(pc_told told, Addr address) {
+    struct pc_access_site *site = PC_TOLD_SITE(told);
+    pc_effects_begin(site, address);
+    if (is_dull(site, address, PC_TOLD_SIZE(told)))
+        count(site);
+    else
+        load_slowly(site, address, PC_TOLD_SIZE(told));
+    swaps(told, address);
+}
+
+Bool pc_load_is_labelled(pc_told told, Addr address) {
+    struct pc_access_site *site = PC_TOLD_SITE(told);
+    UInt size = PC_TOLD_SIZE(told);
     if (is_dull(site, address, size)) {
         count(site);
     } else {
-        load.range = pc_range_from(address);
+        struct pc_load load = {.range = pc_range_from(address), .site = site};
         if (pc_board_wants(PC_BOARD_CANDIDATE) && each_word(&load, address, address + size, is_due))
             return True;
         load_slowly(site, address, size);
     }
-    if ((who & PC_SWAPS) != 0 && pc_board_wants(PC_BOARD_ORDER))
-        pc_lock_word_swaps(address, size);
+    swaps(told, address);
     return False;
-}
-
-void pc_swap_seen(struct pc_access_site *site, Addr address, ULong size) {
-    pc_load_seen(site, address, size);
-    if (pc_board_wants(PC_BOARD_ORDER))
-        pc_lock_word_swaps(address, (UInt)size);
 }
 
 void pc_kernel_load_seen(Addr address, SizeT size) {

@@ -5,15 +5,14 @@
 
 #include "board_access.h"
 #include "crew.h"
+#include "records.h"
 #include "sites.h"
 
 /* From generated code: the running thread has loaded, or is about to swap. */
-void pc_load_seen(struct pc_access_site *site, Addr address, ULong size);
-void pc_swap_seen(struct pc_access_site *site, Addr address, ULong size);
-/* From generated code that does not follow labels: one of these has happened, or (True) the load would be a
- * candidate with a label, and nothing has. `who`: the site, with PC_SWAPS added or not. */
-#define PC_SWAPS 1ull
-Bool pc_load_is_labelled(UWord who, Addr address, UInt size);
+void pc_load_seen(pc_told told, Addr address);
+/* From generated code that does not follow labels: that has happened, or (True) the load would be a candidate
+ * with a label, and nothing has. */
+Bool pc_load_is_labelled(pc_told told, Addr address);
 /* The kernel reads for it. */
 void pc_kernel_load_seen(Addr address, SizeT size);
 

@@ -43,9 +43,8 @@ void pc_race_emit_after(const IRSB *in, Int index, IRSB *out, Addr pc);
 void pc_race_emit_uses(const IRSB *in, Int index, IRSB *out, Addr pc);
 void pc_race_emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool locked);
 
-/* For code that does not follow labels (plain.h): whom to ask whether the load of a statement brings one,
- * which tells race mode of it, too (pc_taint_loads); 0: nobody, it tells nothing. */
-UWord pc_race_teller(const IRSB *in, Int index, Addr pc, Bool locked);
+/* What race mode is told at the load of a statement; 0: nothing. */
+pc_told pc_race_tells(const IRSB *in, Int index, Addr pc, Bool locked);
 /* Whether threads may wait before the load of a statement, and so whatever was asked before. */
 Bool pc_race_waits(const IRSB *in, Int index, Addr pc);
 /* Whether something is emitted at the start of a block there. */

@@ -6,6 +6,7 @@
 
 #include "emit.h"
 #include "flow.h"
+#include "look.h"
 #include "memory.h"
 #include "threads.h"
 #include "versions.h"
@@ -113,14 +114,9 @@ static void *store_helper(UInt size) {
     return size == 1 ? store_1 : size == 2 ? store_2 : size == 4 ? store_4 : size == 8 ? store_8 : store_16;
 }
 
-/* `sets`: a sum of what address and data have. */
-IRExpr *pc_access_look(struct pc_taint_pass *pass, IRExpr *address, IRExpr *sets) {
-    /* The index, times the size of an entry. */
-    IRExpr *part = binary(pass->out, Iop_Shr64, address, IRExpr_Const(IRConst_U8(PC_LABELLED_SHIFT - 1)));
-    IRExpr *offset = binary(pass->out, Iop_And64, part, word((ULong)PC_LABELLED_MASK << 1));
-    IRExpr *at = binary(pass->out, Iop_Add64, offset, address_of(pc_labelled_filter));
-    IRExpr *labelled = unary(pass->out, Iop_16Uto64, load(pass->out, Ity_I16, at));
-    return pc_either(pass, labelled, sets);
+/* Not 0 if the helper must be called. `sets`: a sum of what address and data have, NULL: nothing. */
+static IRExpr *must_look(struct pc_taint_pass *pass, IRExpr *address, IRExpr *sets) {
+    return pc_either(pass, pc_labelled_entry(pass->out, address), sets);
 }
 
 static IRExpr *sum(struct pc_taint_pass *pass, IRExpr *so_far, const struct pc_lane *lane) {
@@ -145,7 +141,7 @@ static IRExpr *through(struct pc_taint_pass *pass, const struct pc_lane *where) 
 
 static IRExpr *load_call(struct pc_taint_pass *pass, IRExpr *address, UInt size, const struct pc_lane *where,
                          IRExpr *condition) {
-    IRExpr *look = pc_access_look(pass, address, sum(pass, NULL, where));
+    IRExpr *look = must_look(pass, address, sum(pass, NULL, where));
     IRExpr *guard = both(pass->out, unary(pass->out, Iop_CmpNEZ64, look), condition);
     return asked(pass, "load", load_helper(size), mkIRExprVec_2(address, through(pass, where)), guard);
 }
@@ -174,7 +170,7 @@ void pc_access_store(struct pc_taint_pass *pass, IRExpr *address, UInt size, con
     IRExpr *all = sum(pass, NULL, &where);
     for (UInt i = 0; i < value->lanes; i++)
         all = sum(pass, all, &lane[i]);
-    IRExpr *look = unary(pass->out, Iop_CmpNEZ64, pc_access_look(pass, address, all));
+    IRExpr *look = unary(pass->out, Iop_CmpNEZ64, must_look(pass, address, all));
     IRExpr *guard = both(pass->out, look, condition);
     IRExpr *low = value->lanes == 1 ? pc_packed(pass, lane[0].atoms[0], lane[0].atoms[1])
                                     : pc_lane_pair(pass, &lane[0], &lane[1]);

@@ -10,9 +10,6 @@ struct pc_shade pc_access_load(struct pc_taint_pass *pass, IRExpr *address, IRTy
 void pc_access_store(struct pc_taint_pass *pass, IRExpr *address, UInt size, const struct pc_shade *value,
                      IRExpr *condition);
 
-/* Not 0 if labels may be at the address, or a range; or if `sets` (NULL: none) is not 0. */
-IRExpr *pc_access_look(struct pc_taint_pass *pass, IRExpr *address, IRExpr *sets);
-
 /* The same for memory of any size, as Valgrind's helpers read and write it. */
 struct pc_lane pc_access_read(struct pc_taint_pass *pass, IRExpr *address, UInt size, IRExpr *condition);
 void pc_access_write(struct pc_taint_pass *pass, IRExpr *address, UInt size, const struct pc_lane *value,

@@ -18,7 +18,8 @@
 #define FILE_SHIFT 44u
 #define FIRST_SIZE 1024u
 #define RECENT     512u
-#define MAPPED     0x8000u /* in the filter: part of a range, or just below one */
+#define BELOW      (PC_LABELLED_REACH + PC_NEAR) /* where an access may look that has a part here */
+#define MAPPED     0x8000u /* in the filter: part of a range, or just below or above one */
 #define FULL       0x7fffu /* in the filter: too many labelled words to be counted */
 
 /* Labelled words in each part of memory, and whether it may be MAPPED. */
@@ -91,15 +92,16 @@ static void count_part(ULong part, Bool more) {
         *entry = (UShort)(*entry + (more ? 1 : -1));
 }
 
-/* A word got its first label, or lost its last one. An access may start in the part below. */
+/* A word got its first label, or lost its last one. Who looks may look at a part nearby. */
 static void count_word(ULong key, UInt index, Bool more) {
     if ((key & OF_FILE) != 0)
         return;
     Addr address = key << PAGE_SHIFT | index * WORD;
-    ULong part = address >> PC_LABELLED_SHIFT;
-    count_part(part, more);
-    if ((address - PC_LABELLED_REACH) >> PC_LABELLED_SHIFT != part)
-        count_part(part - 1, more);
+    ULong first = (address - BELOW) >> PC_LABELLED_SHIFT,
+          last = (address + WORD + PC_NEAR) >> PC_LABELLED_SHIFT;
+    count_part(first, more);
+    if (last != first)
+        count_part(last, more);
 }
 
 static void set_word(struct page *page, UInt index, pc_word word) {
@@ -124,8 +126,8 @@ static void paint(void *page, UInt offset, UInt length, pc_labels labels) {
 }
 
 static void mark(const struct pc_range *range, Bool mapped) {
-    ULong first = (range->start - PC_LABELLED_REACH) >> PC_LABELLED_SHIFT,
-          end = (range->end - 1) >> PC_LABELLED_SHIFT;
+    ULong first = (range->start - BELOW) >> PC_LABELLED_SHIFT;
+    ULong end = (range->end + PC_NEAR) >> PC_LABELLED_SHIFT;
     if (end - first > PC_LABELLED_MASK)
         end = first + PC_LABELLED_MASK;
     for (ULong part = first; part <= end; part++) {

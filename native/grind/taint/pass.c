@@ -13,7 +13,7 @@ pc_labels (*pc_taint_source)(pc_site site, Addr address, UInt size);
 void (*pc_taint_sink)(pc_site site, Addr address, UInt size, pc_labels value, pc_labels where);
 void (*pc_taint_sink_call)(pc_labels labels);
 Bool (*pc_taint_is_over)(ULong number);
-Bool (*pc_taint_loads)(UWord who, Addr address, UInt size);
+Bool (*pc_taint_loads)(pc_told told, Addr address);
 
 struct pc_taint_pass *pc_taint_begin(const IRSB *in, IRSB *out, const VexGuestLayout *layout) {
     static struct pc_taint_pass pass;

@@ -43,9 +43,8 @@ extern void (*pc_taint_sink_call)(pc_labels labels);
  */
 extern Bool (*pc_taint_is_over)(ULong number);
 /* At a load from a mapped range by code that does not follow labels (versions.h). True: it would bring
- * labels, and will be asked for as above; nothing has happened yet. `who` is what pc_taint_plain_load was
- * given. */
-extern Bool (*pc_taint_loads)(UWord who, Addr address, UInt size);
+ * labels, and will be asked for as above; nothing has happened yet. */
+extern Bool (*pc_taint_loads)(pc_told told, Addr address);
 
 /* Emission, from instrument.c. */
 struct pc_taint_pass;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether an access must be looked at: one question to a filter for all accesses of a block that are near
+ * each other, as those to one stack frame or one object are. */
+#ifndef POWERCUT_GRIND_LOOK_H
+#define POWERCUT_GRIND_LOOK_H
+
+#include "core.h"
+
+/* A block begins. */
+void pc_look_begin(const IRSB *in);
+/* Other threads may run here: answers may be others behind it. */
+void pc_look_forget(void);
+
+/* Whether a range may be at the address. */
+IRExpr *pc_look_mapped(IRSB *out, IRExpr *address);
+/* Whether labels or a range may be there; only for code that makes no labels itself. */
+IRExpr *pc_look_labelled(IRSB *out, IRExpr *address);
+/* Not 0 if they may be there now. */
+IRExpr *pc_labelled_entry(IRSB *out, IRExpr *address);
+
+#endif
