@@ -8,6 +8,7 @@
 #include "instrument.h"
 
 #include "assertions.h"
+#include "bare.h"
 #include "cpuid.h"
 #include "decode.h"
 #include "emit.h"
@@ -30,7 +31,7 @@ struct pass {
     struct pc_instruction instruction;
     Bool parted; /* it has several stores */
     struct pc_taint_pass *taint;
-    Bool plain; /* the block does not follow labels */
+    Bool bare, plain; /* see taint/versions.h */
 };
 
 static IRExpr *not_zero(struct pass *p, const UInt *global) {
@@ -255,24 +256,35 @@ static void emit_statement(struct pass *p, Int index) {
     }
 }
 
-static void on_statement(struct pass *p, Int index) {
+/* The statement, and what everybody else wants of it. */
+static void on_looked_at(struct pass *p, Int index) {
     IRStmt *statement = p->in->stmts[index];
-    if (statement->tag != Ist_IMark) {
-        pc_race_emit_before(p->in, index, p->out, p->pc);
-        if (p->plain)
-            pc_plain_before(p->taint, index, p->pc, p->instruction.locked);
-        else
-            pc_race_emit_uses(p->in, index, p->out, p->pc);
-    }
-    if (!p->plain)
+    if (!p->plain) {
+        pc_race_emit_uses(p->in, index, p->out, p->pc);
         pc_taint_before(p->taint, statement, p->pc);
+    } else {
+        pc_plain_before(p->taint, index, p->pc, p->instruction.locked);
+    }
     emit_statement(p, index);
-    if (statement->tag != Ist_IMark && !p->plain)
+    if (!p->plain) {
         pc_race_emit_loaded(p->in, index, p->out, p->pc, p->instruction.locked);
-    if (!p->plain)
         pc_taint_after(p->taint, statement, p->pc);
-    if (statement->tag != Ist_IMark)
+    }
+}
+
+static void on_statement(struct pass *p, Int index) {
+    if (p->in->stmts[index]->tag == Ist_IMark) {
+        if (!p->bare && !p->plain)
+            pc_taint_before(p->taint, p->in->stmts[index], p->pc);
+        emit_statement(p, index);
+    } else if (p->bare) {
+        pc_bare_before(p->in, index, p->out, p->pc);
+        addStmtToIRSB(p->out, p->in->stmts[index]);
+    } else {
+        pc_race_emit_before(p->in, index, p->out, p->pc);
+        on_looked_at(p, index);
         pc_race_emit_after(p->in, index, p->out, p->pc);
+    }
 }
 
 IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
@@ -282,10 +294,11 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
     Int i = 0;
     pc_look_begin(in);
     p.taint = pc_taint_begin(in, p.out, layout);
-    p.plain = pc_versions_plain() && pc_plain_can_be(in);
+    p.bare = pc_versions_bare() && pc_bare_can_be(in);
+    p.plain = !p.bare && pc_versions_plain() && pc_plain_can_be(in);
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
         addStmtToIRSB(p.out, in->stmts[i]); /* Valgrind's own */
-    pc_versions_start(p.taint, extents->base[0], p.plain);
+    pc_versions_start(p.taint, extents->base[0], p.bare || p.plain);
     if (pc_versions_first())
         pc_race_block(extents->base[0]);
     pc_race_emit_start(p.out, extents->base[0]);
@@ -293,7 +306,7 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
         call_with_state(p.out, "pc_thread_found", pc_thread_found, 0, Ifx_Read);
     for (; i < in->stmts_used; i++)
         on_statement(&p, i);
-    if (!p.plain)
+    if (!p.bare && !p.plain)
         pc_taint_end(p.taint);
     if (p.instruction.flush != 0 && (in->jumpkind == Ijk_InvalICache || in->jumpkind == Ijk_NoDecode))
         end_with_flush(&p);

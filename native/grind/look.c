@@ -101,3 +101,10 @@ IRExpr *pc_labelled_entry(IRSB *out, IRExpr *address) {
 IRExpr *pc_look_labelled(IRSB *out, IRExpr *address) {
     return unary(out, Iop_CmpNEZ64, entry_at(out, address, &labelled, pc_labelled_entry));
 }
+
+IRExpr *pc_look_once(IRSB *out, IRExpr *address, Bool labels) {
+    if (address->tag == Iex_RdTmp &&
+        known(labels ? &labelled : &mapped, &places[address->Iex.RdTmp.tmp]) != NULL)
+        return NULL;
+    return labels ? pc_look_labelled(out, address) : pc_look_mapped(out, address);
+}

@@ -15,6 +15,8 @@ void pc_look_forget(void);
 IRExpr *pc_look_mapped(IRSB *out, IRExpr *address);
 /* Whether labels or a range may be there; only for code that makes no labels itself. */
 IRExpr *pc_look_labelled(IRSB *out, IRExpr *address);
+/* One of these for a block that is left if the answer is yes; NULL: the answer is known, it is no. */
+IRExpr *pc_look_once(IRSB *out, IRExpr *address, Bool labels);
 /* Not 0 if they may be there now. */
 IRExpr *pc_labelled_entry(IRSB *out, IRExpr *address);
 

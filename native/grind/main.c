@@ -28,7 +28,7 @@ static Bool on_option(const HChar *argument) {
 static void usage(void) {
     VG_(printf)("    --channel=N --messages=N   given by powercut-ptrace\n"
                 "    --labels=N                 where data comes from (taint/board.h)\n"
-                "    --plain=0|1                fast code while nothing is labelled [1]\n"
+                "    --versions=0|1             fast code where nothing of interest happens [1]\n"
                 "    --race=N                   race mode, with this board\n"
                 "    --stacks=no|yes            record call stacks [yes]\n");
 }

@@ -14,8 +14,6 @@
 #include "taint/memory.h"
 #include "taint/versions.h"
 
-#define LEAVE 0xc9 /* the instruction, which sets rsp to rbp and then loads */
-
 static struct pc_operand_bytes load_of(const IRSB *in, Int index) {
     struct pc_operand_bytes load = pc_loaded_by(in, index);
     return load.address != NULL ? load : pc_used_by(in, index);
@@ -33,25 +31,6 @@ static Bool is_loaded(const IRSB *in, Int index) {
     return found;
 }
 
-/* Whether a statement does something that must not happen twice. */
-static Bool acts(const IRSB *in, Int index, Addr pc) {
-    const IRStmt *statement = in->stmts[index];
-    switch (statement->tag) {
-    case Ist_Put:
-        return statement->Ist.Put.offset != offsetof(VexGuestAMD64State, guest_RIP) &&
-               *(const UChar *)pc != LEAVE;
-    case Ist_WrTmp:
-    case Ist_LoadG:
-        return pc_race_tells(in, index, pc, False) != 0; /* it is counted */
-    case Ist_NoOp:
-    case Ist_AbiHint:
-    case Ist_Exit:
-        return False;
-    default:
-        return True;
-    }
-}
-
 Bool pc_plain_can_be(const IRSB *in) {
     Bool first = True, acted = False;
     Addr pc = 0;
@@ -67,7 +46,7 @@ Bool pc_plain_can_be(const IRSB *in) {
                 return False;
             if (load.address != NULL && acted && !is_loaded(in, i))
                 return False;
-            acted |= acts(in, i, pc);
+            acted |= pc_statement_acts(in, i, pc) || pc_race_tells(in, i, pc, False) != 0;
         }
     }
     return True;

@@ -2,6 +2,8 @@
 /* Before: a statement of a block of flat code. After: the memory that it loads or stores, if it does. */
 #include "statements.h"
 
+#define LEAVE 0xc9 /* the instruction, which sets rsp to rbp and then loads: it can do that again */
+
 static IRExpr *guard_of(IRExpr *guard) {
     return guard->tag == Iex_Const ? NULL : guard;
 }
@@ -48,4 +50,21 @@ struct pc_operand_bytes pc_stored_by(const IRSB *in, Int index) {
                                          (UInt)sizeofIRType(typeOfIRExpr(in->tyenv, store->data))};
     }
     return statement->tag == Ist_CAS ? pc_used_by(in, index) : (struct pc_operand_bytes){0};
+}
+
+Bool pc_statement_acts(const IRSB *in, Int index, Addr pc) {
+    const IRStmt *statement = in->stmts[index];
+    switch (statement->tag) {
+    case Ist_Put:
+        return statement->Ist.Put.offset != offsetof(VexGuestAMD64State, guest_RIP) &&
+               *(const UChar *)pc != LEAVE;
+    case Ist_WrTmp:
+    case Ist_LoadG:
+    case Ist_NoOp:
+    case Ist_AbiHint:
+    case Ist_Exit:
+        return False;
+    default:
+        return True;
+    }
 }

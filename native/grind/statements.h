@@ -19,4 +19,7 @@ struct pc_operand_bytes pc_used_by(const IRSB *in, Int index);
 /* What it stores itself, without a helper. */
 struct pc_operand_bytes pc_stored_by(const IRSB *in, Int index);
 
+/* Whether it does something, as part of the instruction at `pc`, that must not happen twice. */
+Bool pc_statement_acts(const IRSB *in, Int index, Addr pc);
+
 #endif

@@ -16,7 +16,7 @@ static UInt (*needs_check)(void *closure, VexRegisterUpdates *updates, const Vex
 /* Called before the block is optimised. */
 static UInt needs_check_here(void *closure, VexRegisterUpdates *updates, const VexGuestExtents *extents) {
     UInt needed = needs_check(closure, updates, extents);
-    if (pc_versions_plain())
+    if (pc_versions_bare() || pc_versions_plain())
         *updates = VexRegUpdAllregsAtMemAccess;
     return needed;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Before: Valgrind asks for a block at an address, with or without PC_FOLLOWING. After: it has the
- * translation that belongs there. What is changed in Valgrind's core is changed at link time (ld
+/* Before: Valgrind asks for a block at an address, with PC_LOOKING, PC_FOLLOWING or neither. After: it has
+ * the translation that belongs there. What is changed in Valgrind's core is changed at link time (ld
  * --wrap=SYMBOL).
  *
- * A thread is at an address with PC_FOLLOWING only from the end of one block to the start of the next:
+ * A thread is at an address with one of them only from the end of one block to the start of the next:
  * instructions are where they always were.
  */
 #include "versions.h"
 
 #include "emit.h"
+#include "race/race.h"
 #include "registers.h"
 #include "threads.h"
 
@@ -24,14 +25,18 @@ void __wrap_vgPlain_add_to_transtab(const VexGuestExtents *extents, Addr entry, 
                                     Bool checks_itself, Int profiling, UInt instructions);
 
 static Int wanted = 1;
-static ULong version; /* of the block that is now translated: PC_FOLLOWING or 0 */
+static ULong version; /* of the block that is now translated: PC_LOOKING, PC_FOLLOWING or 0 */
 
 Bool pc_versions_option(const HChar *argument) {
-    return VG_BINT_CLO(argument, "--plain", wanted, 0, 1);
+    return VG_BINT_CLO(argument, "--versions", wanted, 0, 1);
+}
+
+Bool pc_versions_bare(void) {
+    return (pc_race || pc_taint_wanted) && wanted != 0 && version == 0;
 }
 
 Bool pc_versions_plain(void) {
-    return pc_taint_wanted && wanted != 0 && version == 0;
+    return pc_taint_wanted && wanted != 0 && version != PC_FOLLOWING;
 }
 
 Bool pc_versions_first(void) {
@@ -40,7 +45,7 @@ Bool pc_versions_first(void) {
 
 Bool __wrap_vgPlain_translate(ThreadId tid, Addr address, Bool debugging, Int verbosity, ULong blocks_done,
                               Bool redirect) {
-    version = address & PC_FOLLOWING;
+    version = address & (PC_LOOKING | PC_FOLLOWING);
     Bool done = __real_vgPlain_translate(tid, pc_versions_address(address), debugging, verbosity, blocks_done,
                                          redirect);
     version = 0;
@@ -54,7 +59,7 @@ void __wrap_vgPlain_add_to_transtab(const VexGuestExtents *extents, Addr entry, 
 }
 
 Addr pc_versions_address(Addr code) {
-    return code & ~PC_FOLLOWING;
+    return code & ~(PC_LOOKING | PC_FOLLOWING);
 }
 
 void pc_versions_before_signal(ThreadId tid) {
@@ -84,7 +89,7 @@ void pc_versions_leave(struct pc_taint_pass *pass, Addr pc) {
 }
 
 void pc_versions_start(struct pc_taint_pass *pass, Addr pc, Bool plain) {
-    if (plain)
+    if (pass != NULL && plain)
         pc_versions_leave(pass, pc);
     else if (pass != NULL && wanted != 0)
         call(pass->out, "on_following_block", on_following_block, mkIRExprVec_0(), NULL);

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two translations of each block of code.
+/* Up to three translations of each block of code, of which the first that will do runs.
  *
- * The plain one runs while no register of the thread has a label: it moves no labels at all. It looks at each
- * load whether that brings one, and then leaves, before the load, for the other translation, which follows
- * labels. That one is left when no register has a label any more.
+ * The bare one (bare.h) runs as long as nothing is touched that is of interest to anyone. Before an access
+ * that may be, it is left for the one that looks, which does what instrument.c says.
  *
- * The other one is a block for Valgrind like any other, at the block's address with PC_FOLLOWING added.
+ * With taint, that one is a plain one (plain.h) while no register of the thread has a label: it moves no
+ * labels at all, but looks at each load whether that brings one. If so, it is left, before the load, for the
+ * one that follows labels, until no register has one any more.
+ *
+ * The others are blocks for Valgrind like any, at the block's address with one of these added.
  */
 #ifndef POWERCUT_GRIND_TAINT_VERSIONS_H
 #define POWERCUT_GRIND_TAINT_VERSIONS_H
 
 #include "shades.h"
 
+#define PC_LOOKING   (1ull << 61)
 #define PC_FOLLOWING (1ull << 62)
 
-/* Takes --plain=0|1; False: another option. */
+/* Takes --versions=0|1, 0: there is only the last one; False: another option. */
 Bool pc_versions_option(const HChar *argument);
-/* Whether the block that is now translated may become a plain one: VEX must keep all registers up to date at
- * accesses to memory. */
+/* What the block that is now translated may become. For the first two, VEX must keep all registers up to date
+ * at accesses to memory. */
+Bool pc_versions_bare(void);
 Bool pc_versions_plain(void);
-/* Whether it is the one that the program comes to, not the other version of one. */
+/* Whether it is the one that the program comes to, not another version of one. */
 Bool pc_versions_first(void);
 
 /* Where the thread is. */
