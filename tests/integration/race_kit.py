@@ -66,14 +66,19 @@ def build(folder: Path, body: str, *flags: str, language: str = "c") -> str:
     return compile_c(folder, (THREADED if language == "c" else "") + body, *flags, language=language)
 
 
-def race(folder: Path, program: str, plan: Plan, *, stacks: bool = False) -> RaceRun:
-    """Run a program on a new file of the data folder, in race mode."""
+def race(folder: Path, program: str, plan: Plan, *, stacks: bool = False, versions: bool = True) -> RaceRun:
+    """Run a program on a new file of the data folder, in race mode.
+
+    Without `versions`, blocks of code have one translation: an option of the tool that its tracer has no name for, so
+    it stands where boards do (0 is an open file).
+    """
     data, output = folder / "data", folder / "run.trace"
     data.mkdir(exist_ok=True)
     (data / "pm").unlink(missing_ok=True)
     with Board(plan) as board:
         options = ["--output", str(output), "--dir", str(data), "--memory-tool", str(TOOL)]
         options += [] if stacks else ["--no-stacks"]
+        options += [] if versions else ["--board", "versions=0"]
         command = [tracer(), *options, "--board", f"race={board.descriptor}", "--", program, "pm"]
         given = [board.descriptor]
         run = subprocess.run(command, cwd=data, capture_output=True, text=True, timeout=60, check=True, pass_fds=given)

@@ -20,8 +20,7 @@
 
 /* Takes --versions=0|1, 0: there is only the last one; False: another option. */
 Bool pc_versions_option(const HChar *argument);
-/* What the block that is now translated may become. For the first two, VEX must keep all registers up to date
- * at accesses to memory. */
+/* What the block that is now translated may become. */
 Bool pc_versions_bare(void);
 Bool pc_versions_plain(void);
 /* Whether it is the one that the program comes to, not another version of one. */
