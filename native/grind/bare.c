@@ -15,7 +15,7 @@
 #include "race/race.h"
 #include "statements.h"
 #include "taint/taint.h"
-#include "taint/versions.h"
+#include "versions.h"
 
 #define AT(field) ((Int)offsetof(VexGuestAMD64State, guest_##field))
 #define PUSHED    8u /* bytes */

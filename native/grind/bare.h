@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code of blocks as long as they touch nothing of interest (taint/versions.h). */
+/* Code of blocks as long as they touch nothing of interest (versions.h). */
 #ifndef POWERCUT_GRIND_BARE_H
 #define POWERCUT_GRIND_BARE_H
 

@@ -13,14 +13,15 @@
 #include "decode.h"
 #include "emit.h"
 #include "look.h"
+#include "masks.h"
 #include "plain.h"
 #include "race/race.h"
 #include "ranges.h"
 #include "records.h"
 #include "taint/taint.h"
-#include "taint/versions.h"
 #include "threads.h"
 #include "unknown.h"
+#include "versions.h"
 
 /* Where the pass is. */
 struct pass {
@@ -31,7 +32,7 @@ struct pass {
     struct pc_instruction instruction;
     Bool parted; /* it has several stores */
     struct pc_taint_pass *taint;
-    Bool bare, plain; /* see taint/versions.h */
+    Bool bare, plain; /* see versions.h */
 };
 
 static IRExpr *not_zero(struct pass *p, const UInt *global) {
@@ -52,52 +53,13 @@ static void after_store(struct pass *p, UInt kind, IRExpr *address, UInt size, I
     call(p->out, "pc_on_store", pc_on_store, mkIRExprVec_2(word(site), address), guard);
 }
 
-/* The definition of a temporary in the incoming block, NULL if it is none. */
-static const IRExpr *definition(const struct pass *p, const IRExpr *expression) {
-    if (expression->tag != Iex_RdTmp)
-        return NULL;
-    for (Int i = 0; i < p->in->stmts_used; i++) {
-        const IRStmt *statement = p->in->stmts[i];
-        if (statement->tag == Ist_WrTmp && statement->Ist.WrTmp.tmp == expression->Iex.RdTmp.tmp)
-            return statement->Ist.WrTmp.data;
-    }
-    return NULL;
-}
-
-static const IRExpr *operand_of(const struct pass *p, const IRExpr *expression, IROp op, UInt which) {
-    const IRExpr *found = definition(p, expression);
-    if (found != NULL && found->tag == Iex_Binop && found->Iex.Binop.op == op)
-        return which == 0 ? found->Iex.Binop.arg1 : found->Iex.Binop.arg2;
-    if (found != NULL && found->tag == Iex_Unop && found->Iex.Unop.op == op)
-        return found->Iex.Unop.arg;
-    return NULL;
-}
-
-/* Valgrind makes (data & mask) | (old & ~mask) of a store with a mask (maskmovdqu, maskmovq). Finds the mask;
- * NULL: this is another store. */
-static IRExpr *mask_of(const struct pass *p, const IRExpr *data, IROp or, IROp and, IROp not) {
-    for (UInt side = 0; side < 2; side++) {
-        const IRExpr *chosen = operand_of(p, data, or, side);
-        const IRExpr *rest = operand_of(p, data, or, 1 - side);
-        for (UInt i = 0; chosen != NULL && rest != NULL && i < 4; i++) {
-            const IRExpr *mask = operand_of(p, chosen, and, i & 1);
-            const IRExpr *inverted = operand_of(p, rest, and, i >> 1);
-            const IRExpr *original = inverted != NULL ? operand_of(p, inverted, not, 0) : NULL;
-            if (mask != NULL && original != NULL && eqIRAtom(mask, original))
-                return deepCopyIRExpr(mask);
-        }
-    }
-    return NULL;
-}
-
 /* Calls the helper for a store of which only some bytes count; False: all of them do. */
 static Bool after_masked_store(struct pass *p, IRExpr *address, const IRExpr *data, IRType type) {
     IRExpr *low, *high;
     if (!p->instruction.nontemporal || (type != Ity_V128 && type != Ity_I64))
         return False;
     Bool wide = type == Ity_V128;
-    IRExpr *mask = wide ? mask_of(p, data, Iop_OrV128, Iop_AndV128, Iop_NotV128)
-                        : mask_of(p, data, Iop_Or64, Iop_And64, Iop_Not64);
+    IRExpr *mask = pc_mask_of(p->in, data, wide);
     if (mask == NULL)
         return False;
     low = wide ? unary(p->out, Iop_V128to64, mask) : mask;

@@ -16,8 +16,8 @@
 #include "taint/faults.h"
 #include "taint/origins.h"
 #include "taint/taint.h"
-#include "taint/versions.h"
 #include "threads.h"
+#include "versions.h"
 
 static Bool on_option(const HChar *argument) {
     return pc_core_option(argument) || pc_program_option(argument) || pc_ask_option(argument) ||

@@ -12,7 +12,7 @@
 #include "race/race.h"
 #include "statements.h"
 #include "taint/memory.h"
-#include "taint/versions.h"
+#include "versions.h"
 
 static struct pc_operand_bytes load_of(const IRSB *in, Int index) {
     struct pc_operand_bytes load = pc_loaded_by(in, index);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code of blocks that do not follow labels (taint/versions.h): what it does at loads and stores. */
+/* Code of blocks that do not follow labels (versions.h): what it does at loads and stores. */
 #ifndef POWERCUT_GRIND_PLAIN_H
 #define POWERCUT_GRIND_PLAIN_H
 

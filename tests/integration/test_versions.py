@@ -81,7 +81,7 @@ def random_program(seed: int) -> str:
 }}"""
         for i, text in enumerate(threads)
     )
-    calls = "".join(f"    pthread_create(&id, NULL, thread_{i}, NULL); pthread_join(id, NULL);\n" for i in range(THREADS))
+    calls = "".join(f"pthread_create(&id, NULL, thread_{i}, NULL); pthread_join(id, NULL);\n" for i in range(THREADS))
     return f"""
 #include <string.h>
 static volatile unsigned long *heap;
@@ -91,7 +91,8 @@ int main(int argc, char **argv) {{
     pthread_t id;
     pm = map_file(argv[1], 4096, 0, NULL);
     heap = calloc(24, 8);
-{calls}    return 0;
+    {calls}
+    return 0;
 }}
 """
 

@@ -17,7 +17,7 @@ static Bool may_go_on_here(void *closure, Addr address) {
 }
 
 /* Called before a block is optimised. All registers are up to date at accesses to memory, so that a block can
- * be left there (taint/versions.h). And a load into a register is there in each version, even if the value is
+ * be left there (versions.h). And a load into a register is there in each version, even if the value is
  * not used: otherwise its occurrences would depend on the version. */
 static UInt needs_check_here(void *closure, VexRegisterUpdates *updates, const VexGuestExtents *extents) {
     UInt needed = needs_check(closure, updates, extents);

@@ -13,8 +13,8 @@
 
 #include "crew.h"
 #include "order.h"
-#include "taint/versions.h"
 #include "threads.h"
+#include "versions.h"
 
 #define QUICK_ROUNDS 50u   /* in which a thread that is neither asleep nor running most often decides */
 #define NAP          2000u /* microseconds, from then on */

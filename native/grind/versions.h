@@ -10,10 +10,10 @@
  *
  * The others are blocks for Valgrind like any, at the block's address with one of these added.
  */
-#ifndef POWERCUT_GRIND_TAINT_VERSIONS_H
-#define POWERCUT_GRIND_TAINT_VERSIONS_H
+#ifndef POWERCUT_GRIND_VERSIONS_H
+#define POWERCUT_GRIND_VERSIONS_H
 
-#include "shades.h"
+#include "taint/shades.h"
 
 #define PC_LOOKING   (1ull << 61)
 #define PC_FOLLOWING (1ull << 62)

@@ -10,7 +10,7 @@
 
 #include "emit.h"
 #include "race/race.h"
-#include "registers.h"
+#include "taint/registers.h"
 #include "threads.h"
 
 #define LOOK_EVERY 8u /* blocks that follow labels, after which the registers are looked at */
@@ -77,7 +77,7 @@ void pc_follow(void) {
 /* Looks now and then: mostly, what has a label keeps it for a while. */
 static void on_following_block(void) {
     static UInt blocks;
-    if (++blocks % LOOK_EVERY == 0 && pc_registers_are_clear((ULong *)shadow_of(0)))
+    if (++blocks % LOOK_EVERY == 0 && pc_registers_are_clear(shadow_of(0)))
         *shadow_of(PC_FOLLOWS) = 0;
 }
 
