@@ -18,6 +18,7 @@
 #include "race/race.h"
 #include "ranges.h"
 #include "records.h"
+#include "taint/faults.h"
 #include "taint/taint.h"
 #include "threads.h"
 #include "unknown.h"
@@ -235,6 +236,7 @@ static void on_looked_at(struct pass *p, Int index) {
 }
 
 static void on_statement(struct pass *p, Int index) {
+    pc_faults_place(p->out, p->in->stmts[index], p->pc);
     if (p->in->stmts[index]->tag == Ist_IMark) {
         if (!p->bare && !p->plain)
             pc_taint_before(p->taint, p->in->stmts[index], p->pc);

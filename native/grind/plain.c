@@ -11,6 +11,7 @@
 #include "look.h"
 #include "race/race.h"
 #include "statements.h"
+#include "taint/access.h"
 #include "taint/memory.h"
 #include "versions.h"
 
@@ -52,9 +53,15 @@ Bool pc_plain_can_be(const IRSB *in) {
     return True;
 }
 
+/* Whether a mode gives labels to what is loaded. */
+static Bool is_source(pc_told told, Addr address) {
+    if (pc_taint_loads == NULL)
+        return pc_access_source(address, PC_TOLD_SIZE(told)) != 0;
+    return PC_TOLD_SITE(told) != NULL && pc_taint_loads(told, address);
+}
+
 static void on_load(pc_told told, Addr address) {
-    UInt size = PC_TOLD_SIZE(told);
-    if (pc_labelled_now(address, size) != 0 || (PC_TOLD_SITE(told) != NULL && pc_taint_loads(told, address)))
+    if (pc_labelled_now(address, PC_TOLD_SIZE(told)) != 0 || is_source(told, address))
         pc_follow();
 }
 

@@ -18,17 +18,21 @@ static pc_site site_of(UInt size, UInt kind) {
     return PC_SITE(pc_guest->guest_RIP, size, kind, 0);
 }
 
+pc_labels pc_access_source(Addr address, UInt size) {
+    if (pc_taint_source == NULL || pc_filter[address >> PC_FILTER_SHIFT & PC_FILTER_MASK] == 0)
+        return 0;
+    const struct pc_range *range = pc_range_from(address);
+    if (range == NULL || range->start >= address + size)
+        return 0;
+    return pc_taint_source(site_of(size, PC_MEMORY_LOAD), address, size);
+}
+
 /* What loads from a place give. `where`: two sets. */
 static pc_labels labels_at(Addr address, UInt size, ULong where) {
     pc_labels found = pc_labelled_now(address, size);
     if (where != 0)
         found = pc_labels_union(found, pc_unpacked(where));
-    if (pc_taint_source == NULL || pc_filter[address >> PC_FILTER_SHIFT & PC_FILTER_MASK] == 0)
-        return found;
-    const struct pc_range *range = pc_range_from(address);
-    if (range == NULL || range->start >= address + size)
-        return found;
-    return pc_labels_union(found, pc_taint_source(site_of(size, PC_MEMORY_LOAD), address, size));
+    return pc_labels_union(found, pc_access_source(address, size));
 }
 
 /* Where generated code finds the answer of a helper that it may have passed by: in the shadow of a register

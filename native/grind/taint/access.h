@@ -15,4 +15,7 @@ struct pc_lane pc_access_read(struct pc_taint_pass *pass, IRExpr *address, UInt 
 void pc_access_write(struct pc_taint_pass *pass, IRExpr *address, UInt size, const struct pc_lane *value,
                      IRExpr *condition);
 
+/* In a helper: the labels that a mode gives to what the instruction at hand loads there. */
+pc_labels pc_access_source(Addr address, UInt size);
+
 #endif

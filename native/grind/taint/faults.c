@@ -92,8 +92,11 @@ static void before_division(struct pc_taint_pass *pass, const IRExpr *expression
     IRExpr *operands[] = {expression->Iex.Binop.arg1, expression->Iex.Binop.arg2};
     struct pc_lane all = pc_flow_all(pass, operands, 2);
     note(pass, PC_LABEL_USE_DIVIDE, word(0), &all);
-    /* Valgrind keeps the program counter up to date for accesses to memory only. */
-    addStmtToIRSB(pass->out, IRStmt_Put(offsetof(VexGuestAMD64State, guest_RIP), word(pass->pc)));
+}
+
+void pc_faults_place(IRSB *out, const IRStmt *statement, Addr pc) {
+    if (pc_faults_wanted && statement->tag == Ist_WrTmp && divides(statement->Ist.WrTmp.data))
+        addStmtToIRSB(out, IRStmt_Put(offsetof(VexGuestAMD64State, guest_RIP), word(pc)));
 }
 
 void pc_faults_before(struct pc_taint_pass *pass, const IRStmt *statement) {

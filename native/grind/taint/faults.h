@@ -11,6 +11,9 @@ extern Bool pc_faults_wanted;
 /* Before the program starts. */
 void pc_faults_init(void);
 
+/* Before a statement that may fault: the program counter is that of its instruction. Valgrind sees to that
+ * for accesses to memory only. */
+void pc_faults_place(IRSB *out, const IRStmt *statement, Addr pc);
 /* Emission, as in taint.h. */
 void pc_faults_before(struct pc_taint_pass *pass, const IRStmt *statement);
 void pc_faults_end(struct pc_taint_pass *pass);

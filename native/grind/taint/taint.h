@@ -43,7 +43,9 @@ extern void (*pc_taint_sink_call)(pc_labels labels);
  */
 extern Bool (*pc_taint_is_over)(ULong number);
 /* At a load from a mapped range by code that does not follow labels (versions.h). True: it would bring
- * labels, and will be asked for as above; nothing has happened yet. */
+ * labels, and will be asked for as above; nothing has happened yet. NULL: pc_taint_source is asked there,
+ * too.
+ */
 extern Bool (*pc_taint_loads)(pc_told told, Addr address);
 
 /* Emission, from instrument.c. */
