@@ -12,6 +12,7 @@
 #define FIRST_CAPACITY 1024u
 #define MOST_NODES     (1u << 25) /* 512 MB */
 #define MEMO           (1u << 15)
+#define MOST_LOOKED_AT 64u /* labels, to see whether they are over */
 #define GOLDEN         0x9e3779b97f4a7c15ull
 
 static struct pc_label_node *nodes;
@@ -194,11 +195,15 @@ void pc_labels_each(pc_labels set, void (*visit)(ULong number, void *data), void
         each(set & ~PC_LABELS_SOME, visit, data);
 }
 
-static Bool are_over(UInt number) {
+/* `left`: how many labels are still looked at; a large set is not over. */
+static Bool are_over(UInt number, UInt *left) {
     const struct pc_label_node *node = &nodes[number];
-    return node->left == 0 ? pc_taint_is_over(node->key) : are_over(node->left) && are_over(node->right);
+    if (node->left != 0)
+        return are_over(node->left, left) && are_over(node->right, left);
+    return (*left)-- > 0 && pc_taint_is_over(node->key);
 }
 
 Bool pc_labels_are_over(pc_labels set) {
-    return set == 0 || (pc_taint_is_over != NULL && are_over(set & ~PC_LABELS_SOME));
+    UInt left = MOST_LOOKED_AT;
+    return set == 0 || (pc_taint_is_over != NULL && are_over(set & ~PC_LABELS_SOME, &left));
 }

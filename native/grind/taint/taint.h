@@ -24,7 +24,7 @@ pc_labels pc_labels_union(pc_labels a, pc_labels b);
 Bool pc_labels_has(pc_labels set, ULong number);
 /* Visits each label of a set, smallest first. */
 void pc_labels_each(pc_labels set, void (*visit)(ULong number, void *data), void *data);
-/* Whether all labels of a set are over (below). */
+/* Whether all labels of a set are over (below); False, too, if they are too many to be looked at. */
 Bool pc_labels_are_over(pc_labels set);
 
 /* What a mode sets. Hooks that stay NULL are not called. */
