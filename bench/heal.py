@@ -134,7 +134,7 @@ def break_and_heal(fault: HardFault, programs: Path, folder: Path) -> Entry:
     service.break_down(ROUNDS, snapshots.take)
     if service.is_well():
         raise Broken(f"{fault.name} was not met")
-    sick, updates = service.pool.read_bytes(), len(service.session().history.changes)
+    sick, updates = service.pool.read_bytes(), service.session().history.updates
 
     def judged(way: Callable[[], Outcome]) -> Outcome:
         service.pool.write_bytes(sick)

@@ -162,7 +162,7 @@ class Service:
     def heal(self, modes: Sequence[str] = MODES, batch: int = 1) -> Healed:
         """Heal its pool, as `powercut heal --yes` does, or as with `--leaks`."""
         began, session = time.monotonic(), self.session(modes, batch)
-        updates = len(session.history.changes)
+        updates = session.history.updates
         if self.fault.is_leak:
             attempt, changes = session.free(session.leaks())
             way_back = session.write(changes) if attempt.healed else None

@@ -36,9 +36,10 @@ extern PyTypeObject pc_chains_type;
 /* lint_memory.c: patterns of misuse in the memory records of a trace. */
 PyObject *engine_lint_memory(PyObject *self, PyObject *args);
 
-/* guard_log.c: the records of a checkpoint log. */
+/* guard_log.c, guard_reclaim.c: the records of a checkpoint log, and what is kept of them. */
 PyObject *engine_guard_records(PyObject *self, PyObject *args);
 PyObject *engine_guard_checksum(PyObject *self, PyObject *args);
+PyObject *engine_guard_reclaim(PyObject *self, PyObject *args);
 
 /* guard_authors.c: who made each word of a pool what it is. */
 PyObject *engine_guard_authors(PyObject *self, PyObject *args);

@@ -17,7 +17,7 @@
 #ifndef POWERCUT_LINT_H
 #define POWERCUT_LINT_H
 
-#include "lint_map.h"
+#include "map.h"
 #include "trace_format.h"
 
 #include <stdbool.h>
@@ -151,7 +151,7 @@ struct lint {
     struct lint_sites sites;
     struct lint_file *files; /* from 1 on */
     uint32_t file_count, file_room;
-    struct lint_map by_inode, by_pid, by_tid;
+    struct pc_map by_inode, by_pid, by_tid;
     struct lint_process *processes;
     uint32_t process_count, process_room;
     struct lint_thread *threads; /* from 1 on */

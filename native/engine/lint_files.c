@@ -33,19 +33,19 @@ static uint32_t new_file(struct lint *lint, uint64_t inode) {
     lint->files = files;
     uint32_t number = ++lint->file_count;
     lint->files[number] = (struct lint_file){.inode = inode, .written_from = UINT64_MAX};
-    if (!pc_lint_map_put(&lint->by_inode, inode, number)) {
+    if (!pc_map_put(&lint->by_inode, inode, number)) {
         pc_lint_fail(lint, LINT_NO_MEMORY, "");
     }
     return number;
 }
 
 uint32_t pc_lint_file_of(struct lint *lint, uint64_t inode) {
-    uint32_t number = pc_lint_map_get(&lint->by_inode, inode);
+    uint32_t number = pc_map_get(&lint->by_inode, inode);
     return number != 0 ? number : new_file(lint, inode);
 }
 
 void pc_lint_file_gone(struct lint *lint, uint64_t inode) {
-    uint32_t number = pc_lint_map_get(&lint->by_inode, inode);
+    uint32_t number = pc_map_get(&lint->by_inode, inode);
     if (number != 0) {
         lint->files[number].gone = 1;
         lint->files[number].stored = 0;
@@ -54,7 +54,7 @@ void pc_lint_file_gone(struct lint *lint, uint64_t inode) {
 }
 
 void pc_lint_file_made(struct lint *lint, uint64_t inode) {
-    uint32_t before = pc_lint_map_get(&lint->by_inode, inode);
+    uint32_t before = pc_map_get(&lint->by_inode, inode);
     if (before == 0) {
         return;
     }
@@ -71,7 +71,7 @@ void pc_lint_file_made(struct lint *lint, uint64_t inode) {
 }
 
 struct lint_process *pc_lint_process(struct lint *lint, uint32_t pid) {
-    uint32_t number = pc_lint_map_get(&lint->by_pid, pid);
+    uint32_t number = pc_map_get(&lint->by_pid, pid);
     if (number == 0) {
         void *processes = with_room(lint, lint->processes, lint->process_count, &lint->process_room,
                                     sizeof(*lint->processes));
@@ -80,7 +80,7 @@ struct lint_process *pc_lint_process(struct lint *lint, uint32_t pid) {
         }
         lint->processes = processes;
         number = ++lint->process_count;
-        if (!pc_lint_map_put(&lint->by_pid, pid, number)) {
+        if (!pc_map_put(&lint->by_pid, pid, number)) {
             pc_lint_fail(lint, LINT_NO_MEMORY, "");
         }
     }
@@ -110,19 +110,19 @@ static uint32_t new_thread(struct lint *lint, uint64_t tid) {
     }
     lint->threads = threads;
     uint32_t number = ++lint->thread_count;
-    if (!pc_lint_map_put(&lint->by_tid, tid, number)) {
+    if (!pc_map_put(&lint->by_tid, tid, number)) {
         pc_lint_fail(lint, LINT_NO_MEMORY, "");
     }
     return number;
 }
 
 uint32_t pc_lint_thread(struct lint *lint, uint64_t tid) {
-    uint32_t number = pc_lint_map_get(&lint->by_tid, tid);
+    uint32_t number = pc_map_get(&lint->by_tid, tid);
     return number != 0 ? number : new_thread(lint, tid);
 }
 
 void pc_lint_thread_started(struct lint *lint, uint64_t tid) {
-    uint32_t before = pc_lint_map_get(&lint->by_tid, tid);
+    uint32_t before = pc_map_get(&lint->by_tid, tid);
     if (before != 0 && lint->threads[before].count != 0) {
         new_thread(lint, tid);
     }

@@ -226,7 +226,7 @@ static void take_file_call(struct lint *lint, uint64_t number, uint32_t file) {
 
 static void take_call(struct lint *lint, uint64_t number) {
     const struct pc_event *event = &lint->events[number];
-    uint32_t file = pc_lint_map_get(&lint->by_inode, event->inode);
+    uint32_t file = pc_map_get(&lint->by_inode, event->inode);
     switch (event->kind) {
     case PC_SYNC:
     case PC_SYNCFS:

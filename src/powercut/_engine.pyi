@@ -207,6 +207,16 @@ def lint_memory(
 def guard_records(segment: bytes, /) -> bytes:
     """The offsets (64-bit) of all whole records in a segment of a checkpoint log."""
 
+def guard_reclaim(
+    segments: list[bytes | mmap], bound: int, versions: int, output: int, salt: int, bases: dict[int, int], /
+) -> tuple[int, int]:
+    """Write what is to be kept of some segments into a new one, and into the bases (number: descriptor) what those say.
+
+    Of each byte the newest ``versions`` are kept, and all records from the sequence number ``bound`` on; of what is
+    older, the newest as what the base shall be. ``salt`` is that of the new segment. Returns how many bytes were
+    written, and the newest record of which a byte is no version any more (0: none).
+    """
+
 def guard_checksum(record: bytes, salt: int, /) -> int:
     """The checksum of all of a record but the checksum itself, from its segment's salt on."""
 

@@ -14,8 +14,10 @@ import pytest
 
 from powercut.errors import UsageError
 from powercut.guard.endings import place_calls, remembered
+from powercut.guard.folder import nobody_writes
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog, RecordKind
+from powercut.guard.reclaim import Reclaimed, reclaim, reclaim_ended
 from powercut.guard.supervise import Supervisor, Watch
 from powercut.trace.symbols import Symbolizer
 
@@ -92,6 +94,28 @@ def test_many_threads_fill_many_segments(guarded: Guarded) -> None:
     counted = subprocess.run([guarded.program, guarded.pool, "count"], capture_output=True, text=True, check=True)
     assert counted.stdout.split()[:4] == ["6000"] * 4
     assert (log.records["kind"] == RecordKind.COMMIT).sum() >= 24000
+
+
+def test_a_log_is_reclaimed_while_threads_write_it(guarded: Guarded) -> None:
+    """Whatever they do meanwhile, and when they are killed: the log goes on to explain all of the pool."""
+    environment = Supervisor([], guarded.log, [], Watch(), print)._environment()
+    command = [guarded.program, guarded.pool, "rounds", "100000000", "2"]
+    process = subprocess.Popen(command, env={**os.environ, **environment})
+    reclaimed: list[Reclaimed] = []
+    while len(reclaimed) < 2:
+        assert process.poll() is None
+        done = reclaim(guarded.log, floor=0)
+        reclaimed += [done] if done is not None else []
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    assert all(done.after < done.before for done in reclaimed)
+    guarded.run("rounds", 5, 4)
+    assert unexplained(guarded.history) <= NEVER_DURABLE
+    content = guarded.history.content(0, guarded.pool.stat().st_size)
+    with nobody_writes(guarded.log):
+        assert reclaim_ended(guarded.log, floor=0) is not None
+    assert guarded.history.content(0, len(content)) == content
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -18,7 +18,9 @@ import numpy as np
 import pytest
 
 import powercut
+from powercut.guard.folder import nobody_writes
 from powercut.guard.log import RECORD, GuardLog
+from powercut.guard.reclaim import reclaim_ended
 from powercut.heal.copies import recovery
 from powercut.record.tracers import memory_tool
 from powercut.run.store import SavedRun
@@ -101,6 +103,23 @@ def test_after_many_kills_the_plan_is_the_same_and_heals(
     assert healing is not None and healing.mode == "purge" and len(healing.records) == 1
     session.change(healing)
     assert subprocess.run(stepper.command("check"), check=False).returncode == 0
+
+
+def test_a_log_that_is_reclaimed_between_kills_names_the_same_lines(
+    programs: Path, truth: NormalForm, tmp_path: Path
+) -> None:
+    """What came true and what did not, and who wrote what: reclaiming the log changes nothing of that."""
+    stepper = Stepper(programs, tmp_path)
+    subprocess.run(stepper.command("work", 1), env=stepper.environment(), check=True)
+    for number, when in enumerate(2 * ("before", "after", "middle")):
+        assert stepper.kill(Kill(15 + 13 * number, when)) == -9
+        with nobody_writes(stepper.log):
+            assert reclaim_ended(stepper.log, floor=0) is not None
+    stepper.finish()
+    assert NormalForm(stepper).words == truth.words
+    with nobody_writes(stepper.log):
+        assert reclaim_ended(stepper.log, floor=0) is not None
+    assert NormalForm(stepper).words == truth.words
 
 
 def test_a_transaction_that_a_fault_cut_short_does_not_hinder_healing(

@@ -15,6 +15,7 @@ from powercut.errors import UsageError
 from powercut.guard.folder import nobody_writes
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog
+from powercut.guard.reclaim import reclaim_ended
 from powercut.guard.supervise import Supervisor, Watch
 from powercut.heal.changes import change, undo
 from powercut.heal.reversion import Patch, patches
@@ -126,6 +127,22 @@ def test_where_nobody_can_answer_nothing_is_changed(sick: Sick, tmp_path: Path) 
 def test_leaks_have_no_plan_to_report(sick: Sick) -> None:
     with pytest.raises(click.UsageError):
         heal_command.main(["--log", str(sick.log), "--leaks", "--json", "-", "--", "true"], standalone_mode=False)
+
+
+def test_a_log_that_was_reclaimed_heals_as_well(sick: Sick) -> None:
+    before = sick.run("count").stdout
+    assert sick.guard("fault")
+    with nobody_writes(sick.log):
+        reclaimed = reclaim_ended(sick.log, floor=0)
+        assert reclaimed is not None and reclaimed.after < reclaimed.before / 10
+    session = sick.session("count")
+    plan, _ = session.plan()
+    place = session.place(plan.steps[0].cause)
+    assert place is not None and place.line == line_of("SITE: bad")
+    healing = session.heal(plan)
+    assert healing is not None and len(healing.records) == 1
+    session.change(healing)
+    assert sick.run("count").stdout == before
 
 
 def test_a_service_that_is_well_is_left_alone(sick: Sick) -> None:

@@ -31,7 +31,7 @@ struct segment {
 static int folder = -1, lock = -1;
 static bool
     flushing; /* the log lies in persistent memory: records are flushed as the program's own data are */
-static uint64_t next_segment;
+static uint64_t first_segment, next_segment;
 static _Atomic uint64_t next_sequence;
 static _Atomic(struct segment *) current;
 static pthread_mutex_t turning = PTHREAD_MUTEX_INITIALIZER;
@@ -52,7 +52,9 @@ static uint32_t begin(char *at) {
     struct pc_guard_segment head = {.magic = PC_GUARD_MAGIC,
                                     .version = PC_GUARD_VERSION,
                                     .size = PC_GUARD_SEGMENT,
-                                    .number = next_segment};
+                                    .number = next_segment,
+                                    .run = first_segment,
+                                    .first = atomic_load(&next_sequence)};
     if (getrandom(&head.salt, sizeof head.salt, 0) != sizeof head.salt)
         head.salt = (uint32_t)milliseconds();
     memcpy(at, &head, sizeof head);
@@ -95,11 +97,14 @@ static bool turn(void) {
     return true;
 }
 
-/* The last one who needs a full segment takes it out of memory. */
+/* The last one who needs a full segment says in its head that it is complete, and takes it out of memory. */
 static void finish(struct segment *segment, uint64_t bytes) {
     uint64_t done = atomic_fetch_add(&segment->done, bytes) + bytes;
-    if (done == atomic_load(&segment->full) && !atomic_flag_test_and_set(&segment->gone))
-        pc_real_munmap(segment->at, PC_GUARD_SEGMENT);
+    if (done != atomic_load(&segment->full) || atomic_flag_test_and_set(&segment->gone))
+        return;
+    struct pc_guard_segment *head = (struct pc_guard_segment *)segment->at;
+    __atomic_store_n(&head->state, PC_GUARD_COMPLETE, __ATOMIC_RELEASE);
+    pc_real_munmap(segment->at, PC_GUARD_SEGMENT);
 }
 
 static void seal(struct segment *segment, uint64_t bytes) {
@@ -244,7 +249,7 @@ void pc_log_leave(void) {
     atomic_store(&current, NULL);
 }
 
-bool pc_log_open(const char *path, uint64_t first_segment, uint64_t first_sequence) {
+bool pc_log_open(const char *path, uint64_t segment, uint64_t first_sequence) {
     folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     lock = folder < 0 ? -1 : openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0) {
@@ -256,7 +261,7 @@ bool pc_log_open(const char *path, uint64_t first_segment, uint64_t first_sequen
                  path);
         return false;
     }
-    next_segment = first_segment;
+    first_segment = next_segment = segment;
     next_sequence = first_sequence;
     started = milliseconds();
     return turn();

@@ -21,7 +21,7 @@ struct pc_log_entry {
 };
 
 /* Takes the log over, behind what stands in it; false: it cannot be, and why was said. */
-bool pc_log_open(const char *folder, uint64_t first_segment, uint64_t first_sequence);
+bool pc_log_open(const char *folder, uint64_t segment, uint64_t first_sequence);
 /* The log goes on without this process: after fork. */
 void pc_log_leave(void);
 bool pc_log_is_open(void);

@@ -3,14 +3,21 @@
  * A log is a folder:
  *
  *   lock          held by the one program that writes
- *   pool-N.base   pool N as it was when it was first mapped (with what was reclaimed since, put into it)
- *   N.segment     records, oldest first; N counts from 1
+ *   reclaiming    held by whoever makes the log smaller
+ *   pool-N.base   pool N as it was when it was first mapped, with what was reclaimed since, but for the last
+ *                 time, written over it
+ *   N.segment     records; N counts from 1
  *
  * Records start at multiples of PC_GUARD_ALIGN behind the head of a segment. They are written by several
  * threads at once and without waiting, so a kill or a power cut may leave holes: a record counts if its
  * checksum is right, whatever lies before it; readers go on at the next multiple. Checksums start from a
  * random number of the segment: what was in a file before, or bytes of a torn record's data that look like a
  * record, never count. The order of records is that of their sequence numbers.
+ *
+ * A compacted segment stands for all segments up to its number: what is left of those with lower numbers does
+ * not count. In it, of each byte the newest versions are kept. The newest of the older ones is told as what
+ * the base shall be: whoever reads a base reads that over it; it gets there when the log is next reclaimed. A
+ * record of which only some bytes are kept is there as several, all with its sequence number.
  *
  * What a record tells was in the program's memory when it asked for its durability; the record itself is
  * written before the program's own fence, which makes both durable. So a record may be ahead of the pool by
@@ -29,10 +36,19 @@
 struct pc_guard_segment { /* the head of a segment: 64 bytes */
     char magic[8];
     uint32_t version;
-    uint32_t size; /* of the segment, with its head */
+    uint32_t size; /* of the segment, with its head; 0: that of the file */
     uint64_t number;
+    uint64_t run;    /* the number of the first segment that the same program wrote */
+    uint64_t first;  /* no record in it, nor in any later segment, has a lower sequence number */
+    uint64_t folded; /* compacted: the newest record of which a byte is no version any more; 0: none */
+    uint32_t state;
     uint32_t salt; /* checksums of records start from it */
-    char reserved[36];
+    char reserved[8];
+};
+
+enum pc_guard_state {
+    PC_GUARD_COMPLETE = 1, /* nobody will write into it any more; without it: not before the program's end */
+    PC_GUARD_COMPACTED = 2,
 };
 
 enum pc_guard_kind {
@@ -46,6 +62,7 @@ enum pc_guard_kind {
     PC_GUARD_ALLOCATE = 7,
     PC_GUARD_FREE = 8,   /* both: offset, size: an object */
     PC_GUARD_COMMIT = 9, /* transaction: it is complete */
+    PC_GUARD_BASE = 10,  /* offset, data: what the base shall be; all else as in the record that it was */
 };
 
 enum pc_guard_flag {
@@ -67,6 +84,13 @@ struct pc_guard_record { /* 48 bytes, then the data */
     uint8_t kind;
     uint8_t flags : 4, pool : 4;
 };
+
+/* The bytes of data that stand behind the head of a record. */
+static inline uint32_t pc_guard_written(unsigned kind, uint64_t size) {
+    const unsigned whole = 1u << PC_GUARD_START | 1u << PC_GUARD_MODULE | 1u << PC_GUARD_POOL |
+                           1u << PC_GUARD_UPDATE | 1u << PC_GUARD_FOUND | 1u << PC_GUARD_BASE;
+    return kind == PC_GUARD_FILL ? 1 : (whole >> (kind & 31) & 1) ? (uint32_t)size : 0;
+}
 
 _Static_assert(sizeof(struct pc_guard_segment) == 64 && sizeof(struct pc_guard_record) == 48,
                "as readers know it");

@@ -21,6 +21,9 @@ _ITS_OWN = {"allow_interspersed_args": False}  # what follows the service is mea
 @click.option("--check", metavar="CMD", help="Command that exits with 0 while the service is well.")
 @seconds_option("--every", 10.0, "Between two checks.")
 @seconds_option("--timeout", 10.0, "When a check has hung.")
+@click.option(
+    "--versions", type=click.IntRange(1, 250), default=3, metavar="N", show_default=True, help="Kept of each byte."
+)
 @click.argument("service", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- SERVICE [ARG]...")
 def command(
     service: tuple[str, ...],
@@ -30,6 +33,7 @@ def command(
     check: str | None,
     every: float,
     timeout: float,
+    versions: int,
 ) -> int:
     """Run a service on persistent memory, and log what it makes durable.
 
@@ -54,7 +58,8 @@ def command(
     asked = check_command(check, here, here) if check is not None else ()
     watch = Watch(tuple(asked), every, timeout)
     argv = [find_program(service[0], here), *service[1:]]
-    ending, came_back = Supervisor(argv, Path(log), [Path(pool) for pool in pools], watch, say).run(restarts)
+    supervisor = Supervisor(argv, Path(log), [Path(pool) for pool in pools], watch, say, versions)
+    ending, came_back = supervisor.run(restarts)
     if came_back:
         say(f"it failed in the same way before: this looks like a hard fault. {_next_step(log)} [hard-fault]")
         return int(ExitCode.FINDINGS)

@@ -1,33 +1,33 @@
-"""The folder of a log, and its pools: who may write them.
+"""The folder of a log, and its pools: who may write them, and how files get into the folder.
 
-The lock is held by the one program that writes the log, and vanishes with it: the service, for as long as it lives, or
-powercut, while it adds to the log, heals or undoes.
+Two locks are held by processes and vanish with them: `lock` by the one program that writes the log, which is the
+service, for as long as it lives, or powercut, while it adds to the log, heals or undoes; `reclaiming` by whoever makes
+the log smaller, which may go on while the service writes.
 """
 
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from powercut.errors import UsageError
 
 
 @contextmanager
 def nobody_writes(log: Path) -> Iterator[None]:
-    """Refuse to go on while the service runs."""
-    try:
-        lock = (log / "lock").open("w")
-    except OSError as error:
-        message = f"{log} holds no checkpoint log: {error.strerror}."
-        raise UsageError("no-guard-log", message, "Name its folder with --log.") from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            message = f"the service that writes the log {log} is running."
-            raise UsageError("guard-running", message, "Stop it first. Nothing was changed.") from error
+    """Refuse to go on while the service runs; wait for the end of a reclaim that it left."""
+    with _locked(log / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB), nobody_reclaims(log):
+        yield
+
+
+@contextmanager
+def nobody_reclaims(log: Path) -> Iterator[None]:
+    """Be the only one who makes a log smaller: wait for the others."""
+    with _locked(log / "reclaiming", fcntl.LOCK_EX):
         yield
 
 
@@ -45,4 +45,45 @@ def nobody_uses(pool: Path) -> Iterator[None]:
         except OSError as error:
             message = f"a program has the pool {pool} open."
             raise UsageError("pool-in-use", message, "Stop it first. Nothing was changed.") from error
+        yield
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that gets its name, in the place of one that has it, when it is complete and durable; else it is gone."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.rename(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _locked(path: Path, how: int) -> Iterator[None]:
+    try:
+        lock = path.open("ab")
+    except OSError as error:
+        message = f"{path.parent} holds no checkpoint log: {error.strerror}."
+        raise UsageError("no-guard-log", message, "Name its folder with --log.") from error
+    with lock:
+        try:
+            fcntl.flock(lock, how)
+        except BlockingIOError as error:
+            message = f"the service that writes the log {path.parent} is running."
+            raise UsageError("guard-running", message, "Stop it first. Nothing was changed.") from error
         yield

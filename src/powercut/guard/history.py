@@ -40,6 +40,21 @@ class History:
         """The changes that touch a range, oldest first, as indices of records."""
         return np.unique(self.pieces.table["record"][self.pieces.touching(start, end)])
 
+    @property
+    def updates(self) -> int:
+        """How many changes there are, those that are there in parts as one."""
+        return len(np.unique(self.log.records["sequence"][self.changes]))
+
+    def parts_of(self, record: int) -> list[int]:
+        """A change with its other parts: of some, reclaiming the log has left more than one."""
+        same = self.log.records["sequence"][self.changes] == self.log.records["sequence"][record]
+        parts: list[int] = self.changes[same].tolist()
+        return parts
+
+    def reaches(self, record: int) -> bool:
+        """Whether all that happened since a record is still there, so that it can be undone."""
+        return int(self.log.records["sequence"][record]) > self.log.folded
+
     def content(self, start: int, end: int, without: Container[int] = ()) -> bytes:
         """A range as it would be if some records (indices) had never been."""
         return self.pieces.content(start, end, without)

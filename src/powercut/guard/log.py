@@ -2,13 +2,13 @@
 
 Before: a folder as `native/runtime/guard/log_format.h` describes it, left by a service that ended in whatever way.
 After: the records in the order of their sequence numbers, each with its data. Records that were cut short are not
-there; of a folder that is no log, or one of another version, nothing is read.
+there; of a folder that is no log, or one of another version, nothing is read. While the log is read, the service may
+write it, and it may be reclaimed (`guard/reclaim.py`); what it says of bases is true as long as that is not done later.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from pathlib import Path
@@ -23,7 +23,18 @@ from powercut.errors import UsageError
 MAGIC = b"PCGUARD\0"
 VERSION = 2
 SEGMENT_HEAD = np.dtype(
-    [("magic", "S8"), ("version", "<u4"), ("size", "<u4"), ("number", "<u8"), ("salt", "<u4"), ("reserved", "V36")]
+    [
+        ("magic", "S8"),
+        ("version", "<u4"),
+        ("size", "<u4"),
+        ("number", "<u8"),
+        ("run", "<u8"),
+        ("first", "<u8"),
+        ("folded", "<u8"),
+        ("state", "<u4"),
+        ("salt", "<u4"),
+        ("reserved", "V8"),
+    ]
 )
 RECORD = np.dtype(
     [
@@ -41,6 +52,7 @@ RECORD = np.dtype(
 )
 _SEGMENT = re.compile(r"([0-9]+)\.segment")
 Array = npt.NDArray[Any]
+Head = Any  # one `SEGMENT_HEAD`
 
 
 class RecordKind(IntEnum):
@@ -55,6 +67,14 @@ class RecordKind(IntEnum):
     ALLOCATE = 7
     FREE = 8
     COMMIT = 9
+    BASE = 10
+
+
+class SegmentState(IntFlag):
+    """What is known of a segment."""
+
+    COMPLETE = 1
+    COMPACTED = 2
 
 
 class RecordFlag(IntFlag):
@@ -71,7 +91,7 @@ CHANGES = (RecordKind.UPDATE, RecordKind.FILL, RecordKind.FOUND)
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A guarded pool: its number in the log, its file, its size when it was first mapped, and what it held then.
+    """A guarded pool: its number in the log, its file, its size when it was first mapped, and the file of its base.
 
     Attributes:
         record: the one that tells of it; what came before is of a pool whose record was lost.
@@ -91,14 +111,17 @@ class GuardLog:
         records: as `RECORD`, in order.
         pool_of: the number of each record's pool.
         is_library: which updates are PMDK's own.
+        folded: the sequence number of the newest record that is not there any more, or not all of it; 0: all are.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._segments: list[bytes] = []
         positions, records, owners = [], [np.empty(0, RECORD)], []
-        for number, path in enumerate(_segments(folder)):
-            content = _read(path)
+        self._bases: dict[int, tuple[npt.NDArray[np.int64], ...]] = {}
+        self.folded = 0
+        for number, (head, content) in enumerate(_read_all(folder)):
+            self.folded = max(self.folded, int(head["folded"]))
             found = np.frombuffer(_engine.guard_records(content), np.uint64).astype(np.int64)
             self._segments.append(content)
             inside = np.frombuffer(content, np.uint8)
@@ -150,32 +173,60 @@ class GuardLog:
             found[number] = Pool(number, index, path, size, base)
         return found
 
+    def base_of(self, pool: Pool, start: int, end: int) -> bytes:
+        """What a range of a pool held before all changes that the log tells."""
+        with pool.base.open("rb") as file:
+            file.seek(start)
+            content = np.frombuffer(file.read(end - start).ljust(end - start, b"\0"), np.uint8).copy()
+        self.lay_reclaimed(pool, content, start)
+        return content.tobytes()
+
+    def lay_reclaimed(self, pool: Pool, content: npt.NDArray[np.uint8], start: int) -> None:
+        """Write over a range of a base, which begins at some byte, what it shall be."""
+        end = start + len(content)
+        records, starts, ends = self._reclaimed(pool.number)
+        for index in records[np.searchsorted(ends, start, "right") : np.searchsorted(starts, end)].tolist():
+            offset, size = int(self.records["offset"][index]), int(self.records["size"][index])
+            low, high = max(offset, start), min(offset + size, end)
+            content[low - start : high - start] = np.frombuffer(self.part(index, low - offset, high - offset), np.uint8)
+
+    def _reclaimed(self, number: int) -> tuple[npt.NDArray[np.int64], ...]:
+        """Records of what the base of a pool shall be, by place, and where they start and end: they do not overlap."""
+        if number not in self._bases:
+            mine = self.of_kind(RecordKind.BASE)
+            mine = mine[self.pool_of[mine] == number]
+            mine = mine[np.argsort(self.records["offset"][mine])]
+            starts = self.records["offset"][mine].astype(np.int64)
+            self._bases[number] = mine, starts, starts + self.records["size"][mine].astype(np.int64)
+        return self._bases[number]
+
     @property
     def next_numbers(self) -> tuple[int, int]:
         """The first segment and the first sequence number that are free."""
-        last = max(int(match[1]) for path in self.folder.iterdir() if (match := _SEGMENT.fullmatch(path.name)))
+        last = max(segments_of(self.folder))
         return last + 1, int(self.records["sequence"][-1]) + 1 if len(self.records) else 1
 
 
 def require_log(folder: Path, hint: str) -> None:
     """Refuse a folder that holds no log, before anything is made there."""
-    if next(_segments(folder), None) is None:
+    if not segments_of(folder):
         raise UsageError("no-guard-log", f"{folder} holds no checkpoint log.", hint)
 
 
-def _segments(folder: Path) -> Iterator[Path]:
+def segments_of(folder: Path) -> dict[int, Path]:
+    """The files of the segments, by number, lowest first."""
     try:
-        names = {int(match[1]): path for path in folder.iterdir() if (match := _SEGMENT.fullmatch(path.name))}
+        found = {int(match[1]): path for path in folder.iterdir() if (match := _SEGMENT.fullmatch(path.name))}
     except OSError as error:
         raise UsageError("no-guard-log", f"{folder} holds no checkpoint log: {error.strerror}.") from error
-    return (names[number] for number in sorted(names))
+    return dict(sorted(found.items()))
 
 
-def _read(path: Path) -> bytes:
-    content = path.read_bytes()
-    head = np.frombuffer(content[: SEGMENT_HEAD.itemsize].ljust(SEGMENT_HEAD.itemsize, b"\0"), SEGMENT_HEAD)[0]
-    if not any(content[: SEGMENT_HEAD.itemsize]):
-        return content  # made, and the service ended before anything was in it
+def head_of(path: Path, content: bytes) -> Head:
+    """The head of a segment; all zero if the service ended before it was written."""
+    head: Head = np.frombuffer(content[: SEGMENT_HEAD.itemsize].ljust(SEGMENT_HEAD.itemsize, b"\0"), SEGMENT_HEAD)[0]
+    if not any(head.tobytes()):
+        return head
     if bytes(head["magic"]) != MAGIC.rstrip(b"\0"):
         raise UsageError("broken-guard-log", f"{path} is no segment of a checkpoint log.", "Nothing was changed.")
     if head["version"] != VERSION:
@@ -184,4 +235,18 @@ def _read(path: Path) -> bytes:
             f"{path} is of version {head['version']} of the log, this powercut reads version {VERSION}.",
             "Use the powercut that wrote it. Nothing was changed.",
         )
-    return content
+    return head
+
+
+def _read_all(folder: Path) -> list[tuple[Head, bytes]]:
+    """All segments that count: from the newest back to a compacted one."""
+    found = []
+    for path in reversed(segments_of(folder).values()):
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:  # a compacted one has taken its place since the folder was listed
+            return _read_all(folder)
+        found.append((head_of(path, content), content))
+        if found[-1][0]["state"] & SegmentState.COMPACTED:
+            break
+    return found

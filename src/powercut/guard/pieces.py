@@ -7,12 +7,11 @@ some records; the records that made them.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from powercut.guard.log import GuardLog
+from powercut.guard.log import GuardLog, Pool
 
 PIECE = np.dtype([("record", "<i8"), ("start", "<i8"), ("end", "<i8")])
 Piece = tuple[int, int, int]
@@ -25,12 +24,13 @@ class Pieces:
         now: what the pool holds with all pieces, as far as its base goes; kept by who adds them.
     """
 
-    def __init__(self, log: GuardLog, base: Path) -> None:
+    def __init__(self, log: GuardLog, pool: Pool) -> None:
         self._log = log
-        self._base = base
+        self._pool = pool
         self._parts = [np.empty(0, PIECE)]
-        is_empty = base.stat().st_size == 0
-        self.now: npt.NDArray[np.uint8] = np.empty(0, np.uint8) if is_empty else np.memmap(base, np.uint8, "c")
+        is_empty = pool.base.stat().st_size == 0
+        self.now: npt.NDArray[np.uint8] = np.empty(0, np.uint8) if is_empty else np.memmap(pool.base, np.uint8, "c")
+        log.lay_reclaimed(pool, self.now, 0)
 
     @property
     def table(self) -> np.ndarray:
@@ -82,9 +82,7 @@ class Pieces:
 
     def at_first(self, start: int, end: int) -> npt.NDArray[np.uint8]:
         """A range as it was before all of them."""
-        with self._base.open("rb") as file:
-            file.seek(start)
-            return np.frombuffer(file.read(end - start).ljust(end - start, b"\0"), np.uint8).copy()
+        return np.frombuffer(self._log.base_of(self._pool, start, end), np.uint8).copy()
 
 
 def runs(marked: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:

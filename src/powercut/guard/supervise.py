@@ -1,7 +1,8 @@
 """Running a service under guard, again and again, until it ends well or its fault proves to be hard.
 
 Before: a command, and a folder for its log. After: the service has run with the guard's library in front of PMDK; all
-it made durable is in the log; each bad ending is remembered there. The pools are written by the service alone.
+it made durable is in the log, or was reclaimed; each bad ending is remembered there. The pools are written by the
+service alone.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from powercut.errors import EnvironmentFailure, UsageError
 from powercut.guard.endings import OF_A_SHELL, Ending, place_calls, read_fault, remember, remembered, source_of
 from powercut.guard.folder import nobody_writes
 from powercut.guard.history import History
-from powercut.guard.log import GuardLog
+from powercut.guard.log import GuardLog, segments_of
+from powercut.guard.reclaim import VERSIONS, Reclaiming, reclaim_ended
 from powercut.guard.signals import HandingOn, end
-from powercut.guard.writing import add_found
+from powercut.guard.writing import catch_up
 
 _LIBRARY = Path(_engine.__file__).parent / "_native" / "lib" / "libpowercut_guard.so"
 _SOON = 10.0  # seconds in which most services have mapped their pools
@@ -47,13 +49,20 @@ class Supervisor:
     """One service and its log."""
 
     def __init__(
-        self, command: Sequence[str], folder: Path, pools: Sequence[Path], watch: Watch, say: Callable[[str], None]
+        self,
+        command: Sequence[str],
+        folder: Path,
+        pools: Sequence[Path],
+        watch: Watch,
+        say: Callable[[str], None],
+        versions: int = VERSIONS,
     ) -> None:
         self._command = list(command)
         self._folder = folder.absolute()
         self._pools = [path.absolute() for path in pools]
         self._watch = watch
         self._say = say
+        self._versions = versions
 
     def run(self, restarts: int) -> tuple[Ending, bool]:
         """Run the service, with so many restarts after bad endings; the last ending, and whether it came back."""
@@ -78,7 +87,8 @@ class Supervisor:
         environment = self._environment()
         (self._folder / "fault").unlink(missing_ok=True)
         segment = self._folder / f"{environment['POWERCUT_GUARD_NEXT'].split()[0]}.segment"
-        with HandingOn() as told, self._looking_after(segment):
+        reclaiming = Reclaiming(self._folder, self._versions, self._say)
+        with HandingOn() as told, self._looking_after(segment), reclaiming:
             service = self._start(environment)
             try:
                 told.to(service)
@@ -158,7 +168,7 @@ class Supervisor:
         return Ending("check", asked.returncode) if asked.returncode else None
 
     def _environment(self) -> dict[str, str]:
-        """What the library needs to know; what happened to the pools without it is written down first."""
+        """What the library needs to know; the log is put in order first."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -172,6 +182,7 @@ class Supervisor:
         given["POWERCUT_GUARD_POOLS"] = "\n".join(map(str, self._pools))
         if any(self._folder.glob("*.segment")):
             with nobody_writes(self._folder):
+                reclaim_ended(self._folder, self._versions)
                 given["POWERCUT_GUARD_KNOWN"] = "\n".join(self._catch_up())
                 given["POWERCUT_GUARD_NEXT"] = "{} {}".format(*GuardLog(self._folder).next_numbers)
         return given
@@ -180,12 +191,11 @@ class Supervisor:
         """Write down what pools hold that the log does not explain; lines that name them and their files."""
         known = []
         for number, pool in GuardLog(self._folder).pools.items():
-            log = GuardLog(self._folder)
-            history = History(log, pool)
+            history = History(GuardLog(self._folder), pool)
             if not pool.path.exists() or not history.is_of_this_pool():
                 known.append(f"{number} 0 0")  # no file is this one, and no other pool gets its number
                 continue
-            found = add_found(log, pool, history.differences())
+            found = catch_up(history)
             if found:
                 self._say(f"{pool.path} differs from its log in {found} places: they are added to it")
             facts = pool.path.stat()
@@ -193,5 +203,7 @@ class Supervisor:
         return known
 
 
-def _holds_something(segment: Path) -> bool:
-    return segment.exists() and segment.stat().st_size > 0  # on a full disk an empty one is left
+def _holds_something(first: Path) -> bool:
+    """Whether there are records since a segment was to be begun; on a full disk an empty one is left."""
+    since = (path for number, path in segments_of(first.parent).items() if number >= int(first.stem))
+    return any(path.exists() and path.stat().st_size > 0 for path in since)

@@ -51,7 +51,7 @@ class _Replay:
         self._restored = (log.records["flags_pool"] & RecordFlag.RESTORE) != 0
         self._tells = self._restored | (self._kinds == RecordKind.FOUND)
         self._is_own = np.isin(self._kinds, CHANGES) & ~(self._tells | log.is_library)
-        self._pieces = Pieces(log, pool.base)
+        self._pieces = Pieces(log, pool)
         self._known = np.zeros(-(-len(self._pieces.now) // _WORD), np.uint8)
 
     def run(self) -> Pieces:

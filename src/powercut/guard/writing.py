@@ -5,22 +5,27 @@ Before: a log that nobody writes. After: a further segment with records of the g
 
 from __future__ import annotations
 
-import os
 import secrets
-import time
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
 from powercut import _engine
-from powercut.guard.log import MAGIC, RECORD, SEGMENT_HEAD, VERSION, GuardLog, Pool, RecordKind
+from powercut.guard.folder import new_file
+from powercut.guard.history import History
+from powercut.guard.log import MAGIC, RECORD, SEGMENT_HEAD, VERSION, Array, GuardLog, Pool, RecordKind, SegmentState
 
-ALIGNED = 64
+_ALIGNED = 64
 _MOST = 1 << 20  # bytes in one record
 
 
-def add_found(log: GuardLog, pool: Pool, changes: Iterable[tuple[int, bytes]]) -> int:
-    """Write down what a pool holds that the log does not explain; how many records that took."""
+def catch_up(history: History, file: Path | None = None) -> int:
+    """Write down what a pool, or a copy of it, holds that its log does not explain; how many records that took."""
+    return _add_found(history.log, history.pool, history.differences(file))
+
+
+def _add_found(log: GuardLog, pool: Pool, changes: Iterable[tuple[int, bytes]]) -> int:
     number, sequence = log.next_numbers
     content = bytearray(SEGMENT_HEAD.itemsize)
     salt, count = secrets.randbits(32), 0
@@ -29,9 +34,10 @@ def add_found(log: GuardLog, pool: Pool, changes: Iterable[tuple[int, bytes]]) -
             content += _record(pool.number, sequence + count, offset + start, data[start : start + _MOST], salt)
             count += 1
     if count:
-        head = np.array((MAGIC, VERSION, len(content), number, salt, b""), SEGMENT_HEAD)
-        content[: SEGMENT_HEAD.itemsize] = head.tobytes()
-        _write(log, f"{number}.segment", bytes(content))
+        head = (MAGIC, VERSION, len(content), number, number, sequence, 0, SegmentState.COMPLETE, salt, b"")
+        content[: SEGMENT_HEAD.itemsize] = np.array(head, SEGMENT_HEAD).tobytes()
+        with new_file(log.folder / f"{number}.segment") as file:
+            file.write(content)
     return count
 
 
@@ -39,21 +45,11 @@ def _record(pool: int, sequence: int, offset: int, data: bytes, salt: int) -> by
     head = np.zeros((), RECORD)
     head["size"], head["sequence"], head["offset"] = len(data), sequence, offset
     head["kind"], head["flags_pool"] = RecordKind.FOUND, pool << 4
+    return sealed(head, data, salt)
+
+
+def sealed(head: Array, data: bytes, salt: int) -> bytes:
+    """A record as it stands in a segment with some salt."""
     summed = head.tobytes()[4:] + data
     whole = _engine.guard_checksum(summed, salt).to_bytes(4, "little") + summed
-    return whole.ljust(-len(whole) // ALIGNED * -ALIGNED, b"\0")
-
-
-def _write(log: GuardLog, name: str, content: bytes) -> None:
-    """Under its name only when it is complete."""
-    part = log.folder / f"{name}.part-{time.monotonic_ns()}"
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.rename(log.folder / name)
-    folder = os.open(log.folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    return whole.ljust(-len(whole) // _ALIGNED * -_ALIGNED, b"\0")

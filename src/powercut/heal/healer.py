@@ -10,7 +10,8 @@ given back, found by halving. If it never helps, what else the same line made is
 written many records of which the restart meets only the first. Then older versions of the same bytes are tried. What
 depends on what purge has found is taken back with it, if the restart goes well then, too.
 Rollback takes back everything since an update that is a cause, the newest one that helps: it discards more, and leaves
-a state that the pool really had. In both modes steps can be tried in batches: fewer attempts, and more is discarded.
+a state that the pool really had, unless the log does not go back so far. In both modes steps can be tried in batches:
+fewer attempts, and more is discarded.
 """
 
 from __future__ import annotations
@@ -186,13 +187,15 @@ class Healer:
             start = int(table["offset"][record])
             touching = self.history.overlapping(start, start + int(table["size"][record])).tolist()
             before = [index for index in touching if index < record and index not in step.records]
-            older |= set(before[-1:])
+            older |= {part for newest in before[-1:] for part in self.history.parts_of(newest)}
         return Step(step.cause, step.records | older, step.why)
 
     def _rollback(self, steps: list[Step]) -> Records | None:
         """Back to before a cause and what goes with it: the newest one that helps."""
         moments = sorted({min(step.records) for step in steps}, reverse=True)
         enough = fewest(len(moments), lambda count: self.attempt(self._since(moments[count - 1])).healed)
+        if enough and not self.history.reaches(moments[enough - 1]):
+            self.say("some bytes were written more often since than the log keeps versions: they get the oldest")
         return self._since(moments[enough - 1]) if enough else None
 
     def _since(self, moment: int) -> Records:

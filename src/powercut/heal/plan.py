@@ -65,7 +65,7 @@ def labels(history: History, file: Path, without: Collection[int] = ()) -> list[
 
 def make_plan(history: History, origins: Origins) -> Plan:
     """The steps that a run under taint suggests."""
-    return Plan(steps_for(history, _suspects(origins)), len(history.changes), origins.incomplete)
+    return Plan(steps_for(history, _suspects(origins)), history.updates, origins.incomplete)
 
 
 def steps_for(history: History, suspects: Iterable[tuple[int, str]]) -> list[Step]:
@@ -115,8 +115,8 @@ class Groups:
         self._allocated = allocated[history.log.pool_of[allocated] == history.pool.number]
 
     def with_record(self, record: int) -> frozenset[int]:
-        """The record's transaction, and what was written later into objects that it made."""
-        found = {record}
+        """All of the record, its transaction, and what was written later into objects that it made."""
+        found = set(self._history.parts_of(record))
         number = int(self._transactions[record])
         if number:
             own = (self._transactions[self._history.changes] == number) & ~self._is_library
@@ -139,4 +139,5 @@ class Groups:
 
 def discarded(history: History, records: Sequence[int] | frozenset[int]) -> tuple[int, int]:
     """Updates and bytes that are lost when records are taken back."""
-    return len(records), int(history.log.records["size"][sorted(records)].sum())
+    rows = history.log.records[sorted(records)]
+    return len(np.unique(rows["sequence"])), int(rows["size"].sum())

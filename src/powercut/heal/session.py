@@ -13,7 +13,7 @@ from pathlib import Path
 from powercut.errors import UsageError
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog, RecordKind
-from powercut.guard.writing import add_found
+from powercut.guard.writing import catch_up
 from powercut.heal.bitcode.slicing import StaticCode, in_order
 from powercut.heal.changes import change
 from powercut.heal.copies import copy_of, recovery
@@ -60,12 +60,11 @@ class Session:
         self._code = StaticCode(bitcode) if bitcode else None
         self._folder = log.absolute()
         self._pool = pool.absolute() if pool is not None else None
-        found = GuardLog(self._folder)
-        self.history = self._history(found)
+        self.history = self._history(GuardLog(self._folder))
         path, self.command, recovered = self.history.pool.path, restart.command, recovery(self.history)
         with copy_of(path) as copy:
             apply(copy.file, recovered)
-            if add_found(found, self.history.pool, self.history.differences(copy.file)):
+            if catch_up(self.history, copy.file):
                 self.history = self._history(GuardLog(self._folder))
         self._workshop = Workshop(path.parent, restart.command, restart.cwd, restart.timeout, skip=(self._folder,))
         self._healer = Healer(self._workshop, self.history, Path(path.name), say, tuple(modes), batch)
