@@ -12,6 +12,8 @@ from statistics import median
 from kit import Row, workspace
 from race_hunt import Hunted, Target, hunt
 
+from powercut.findings.finding import Finding, FindingKind
+
 import race_cases  # isort: skip  (of the corpus, which race_hunt put on the path)
 
 CAMPAIGNS = 10
@@ -40,9 +42,11 @@ def figure(name: str, space: Path) -> Target:
     """The program of a figure."""
     (case,) = [case for case in race_cases.race_cases() if case.name == name]
     built = case.build("buggy", space)
-    return Target(
-        name, built.data, built.workload, built.recovery, built.check, lambda one: one.kind.value == "inter-thread"
-    )
+    return Target(name, built.data, built.workload, built.recovery, built.check, _is_race)
+
+
+def _is_race(finding: Finding) -> bool:
+    return finding.kind is FindingKind.INTER_THREAD and finding.severity == "error"
 
 
 def _rows(
@@ -52,7 +56,7 @@ def _rows(
     found, found_later = (sum(one.seconds is not None for one in some) for some in (scheduled, delayed))
     soon, later = (median(one.seconds or budget for one in some) for some in (scheduled, delayed))
     worst = max(one.seconds or budget for one in scheduled)
-    shown = sum(one.occurrences for one in plain.findings.values() if one.kind.value == "inter-thread")
+    shown = sum(one.occurrences for one in plain.findings.values() if _is_race(one))
     share = shown / max(plain.executions, 1)
     enough = found >= FOUND * count / CAMPAIGNS
     return [

@@ -76,8 +76,8 @@ def _target(index: race_index.Index, bug: race_index.IndexBug | None, space: Pat
 
 
 def is_true(finding: Finding, bug: race_index.IndexBug) -> bool:
-    """Whether a finding is the mistake that was made: of its kind, and at its lines."""
-    if finding.kind.value not in bug.kinds:
+    """Whether a finding is the mistake that was made: confirmed, of its kind, and at its lines."""
+    if finding.severity != "error" or finding.kind.value not in bug.kinds:
         return False
     places = {place.role: (Path(place.file).name, place.line) for place in finding.locations}
     return all(

@@ -98,7 +98,7 @@ static void on_first_instruction(ThreadId tid) {
 static void on_start_of_code(ThreadId tid, ULong blocks) {
     pc_thread_runs(tid);
     pc_in_call(0);
-    pc_race_turn(tid);
+    pc_race_turn(tid, blocks);
 }
 
 static void on_exit(ThreadId tid) {

@@ -67,7 +67,7 @@ struct pc_board_sync {
     uint32_t reader, writer;          /* threads that wait and that signal */
     uint32_t load_occurrence,
         store_occurrence; /* of the site in that thread, from 1, at any mapped address */
-    uint32_t tries;       /* signals that no reader may answer before no more are given; 0: 1 */
+    uint32_t tries;       /* stores that signal, from that occurrence on; 0: 1 */
     struct pc_board_site loads[PC_BOARD_SYNC_SITES], stores[PC_BOARD_SYNC_SITES];
     /* Results. */
     uint32_t reached;  /* loads that met the point while it was on and other threads lived */

@@ -5,12 +5,19 @@
  * has not got the lock yet looks like one that sleeps in it. Who wants the lock gets it before one who asks
  * later; so a thread that sleeps before and after we let the lock go, without having had a turn, really
  * sleeps.
+ *
+ * When a thread asks depends on the machine: it may be slow between giving the lock away and asking again, or
+ * on its way out of the kernel. So who has got the lock first waits until each thread that is on its way
+ * sleeps: at the lock, or in a call that takes longer. Then the same plan makes the same threads run in the
+ * same order, however busy the machine is; replays live on that.
  */
 #include "crew.h"
 
 #include "accesses.h"
 
-#define NAP 100u /* microseconds */
+#define NAP    100u    /* microseconds */
+#define GLANCE 20u     /* microseconds between two looks at a thread that is on its way */
+#define LATEST 200000u /* microseconds: then it is not waited for any longer */
 
 #define YIELDING 4 /* ThreadStatus of Valgrind's core: ready, without the lock */
 extern void VG_(vg_yield)(void);
@@ -22,7 +29,10 @@ extern UInt VG_(stats__n_xIndirs_32), VG_(stats__n_xIndir_hits1_32), VG_(stats__
 
 struct pc_member pc_crew[PC_CHANNEL_SLOTS];
 static ThreadId highest;
-static ULong turns; /* of all threads */
+static ULong turns;     /* of all threads */
+static ThreadId holder; /* of Valgrind's lock, last */
+static Int leaving;     /* the kernel's id of a thread that ends, which wakes who joins it */
+ULong pc_crew_blocks;
 
 UInt pc_crew_living(void) {
     UInt living = 0;
@@ -57,8 +67,10 @@ void pc_crew_started(ThreadId tid, Int id) {
 }
 
 void pc_crew_ended(ThreadId tid) {
-    if (tid < PC_CHANNEL_SLOTS)
-        pc_crew[tid].index = 0;
+    if (tid >= PC_CHANNEL_SLOTS)
+        return;
+    pc_crew[tid].index = 0;
+    leaving = pc_crew[tid].id;
 }
 
 void pc_crew_forked(ThreadId tid) {
@@ -116,6 +128,61 @@ static void sleep_for(UInt microseconds) {
                      : "rcx", "r11", "memory");
 }
 
+/* The state of a thread as /proc tells it: 'S' if it sleeps. */
+static HChar state_of(Int id) {
+    HChar path[64], text[256];
+    VG_(snprintf)(path, sizeof(path), "/proc/self/task/%d/stat", id);
+    SysRes file = VG_(open)(path, VKI_O_RDONLY, 0);
+    if (sr_isError(file))
+        return '?';
+    Int got = VG_(read)((Int)sr_Res(file), text, sizeof(text) - 1);
+    VG_(close)((Int)sr_Res(file));
+    text[got < 0 ? 0 : got] = '\0';
+    const HChar *bracket = VG_(strrchr)(text, ')');
+    return bracket != NULL && bracket[1] == ' ' ? bracket[2] : '?';
+}
+
+void pc_crew_await(Int id) {
+    HChar state = state_of(id);
+    for (UInt waited = 0; waited < LATEST && (state == 'R' || state == 'D' || state == 't');
+         waited += GLANCE) {
+        sleep_for(GLANCE);
+        state = state_of(id);
+    }
+}
+
+static void settle_all(void) {
+    for (ThreadId tid = 1; tid <= highest; tid++) {
+        struct pc_member *member = &pc_crew[tid];
+        if (tid == pc_running || member->index == 0 || member->id == 0 || member->settled)
+            continue;
+        pc_crew_await(member->id);
+        member->settled = True;
+    }
+}
+
+void pc_crew_woken(void) {
+    for (ThreadId tid = 1; tid <= highest; tid++)
+        pc_crew[tid].settled = False;
+    settle_all();
+}
+
+/* A thread has got the lock: who had it before is on its way. */
+static void settle(ThreadId tid) {
+    if (tid == holder || tid >= PC_CHANNEL_SLOTS)
+        return;
+    pc_crew[holder].settled = False;
+    pc_crew[tid].settled = False;
+    holder = tid;
+    if (leaving == 0) {
+        settle_all();
+    } else {
+        pc_crew_await(leaving);
+        leaving = 0;
+        pc_crew_woken();
+    }
+}
+
 /* Lets the lock go, also for that time if it is not 0, and gets it back. */
 static void let_go(UInt microseconds) {
     ThreadId self = pc_running;
@@ -132,29 +199,17 @@ static void let_go(UInt microseconds) {
     VG_(in_generated_code) = generated;
     forget_jumps();
     pc_thread_runs(self);
+    settle(self);
 }
 
 void pc_crew_turn(ThreadId tid) {
     turns++;
     pc_crew_out_of_call(tid);
+    settle(tid);
 }
 
 void pc_crew_nap(UInt microseconds) {
     let_go(microseconds);
-}
-
-/* The state of a thread as /proc tells it: 'S' if it sleeps. */
-static HChar state_of(Int id) {
-    HChar path[64], text[256];
-    VG_(snprintf)(path, sizeof(path), "/proc/self/task/%d/stat", id);
-    SysRes file = VG_(open)(path, VKI_O_RDONLY, 0);
-    if (sr_isError(file))
-        return '?';
-    Int got = VG_(read)((Int)sr_Res(file), text, sizeof(text) - 1);
-    VG_(close)((Int)sr_Res(file));
-    text[got < 0 ? 0 : got] = '\0';
-    const HChar *bracket = VG_(strrchr)(text, ')');
-    return bracket != NULL && bracket[1] == ' ' ? bracket[2] : '?';
 }
 
 /* Calls that end by themselves. */
@@ -182,8 +237,14 @@ enum pc_round pc_crew_let_run(void) {
     if (turns != before)
         return PC_ROUND_RUN;
     Bool slept = all_sleep();
-    pc_crew_nap(NAP);
+    sleep_for(NAP); /* with the lock, so that those who wait keep their order; who wakes up gets it then */
+    let_go(0);
     if (turns != before)
         return PC_ROUND_RUN;
     return slept && all_sleep() ? PC_ROUND_DEAD : PC_ROUND_QUIET;
+}
+
+void pc_crew_pause(void) {
+    let_go(0);
+    pc_crew_turn(pc_running);
 }

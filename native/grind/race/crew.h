@@ -28,6 +28,8 @@ struct pc_member {
     struct pc_place place; /* and what it wants to load */
     Bool bypass;           /* it waits no more: the privileged one */
     ULong bits;            /* who it is, in an access (accesses.h); its epoch grows at each ORDER record */
+    Bool settled;          /* it sleeps: in its call, or at Valgrind's lock, for which it has asked */
+    UInt lots;             /* how often it was left to the seed whether it lets others run */
 };
 
 extern struct pc_member pc_crew[PC_CHANNEL_SLOTS]; /* by Valgrind's thread number */
@@ -54,6 +56,18 @@ Bool pc_crew_waits_for_crew(const struct pc_member *member);
 
 /* A thread begins a turn: Valgrind lets it run, or race mode does again. */
 void pc_crew_turn(ThreadId tid);
+
+/* Blocks of code that all threads have executed, as Valgrind told when a turn began last: a clock that does
+ * not go slower on a busy machine. */
+extern ULong pc_crew_blocks;
+
+/* A thread was created, or a call may have woken some: they are waited for until they have asked for the
+ * lock. */
+void pc_crew_await(Int id);
+void pc_crew_woken(void);
+
+/* The others have a turn each, if they want one. */
+void pc_crew_pause(void);
 
 /* Others may run for that time. */
 void pc_crew_nap(UInt microseconds);

@@ -107,7 +107,11 @@ void pc_race_after_call(ThreadId tid, UInt number, const UWord *args, SysRes res
     pc_crew_out_of_call(tid);
     if (sr_isError(result))
         return;
-    if (number == __NR_mmap || number == __NR_munmap || number == __NR_mremap)
+    if (number == __NR_futex && sr_Res(result) > 0)
+        pc_crew_woken();
+    else if ((number == __NR_clone || number == __NR_clone3) && sr_Res(result) > 0)
+        pc_crew_await((Int)sr_Res(result)); /* of a child process, too, whose state is not there */
+    else if (number == __NR_mmap || number == __NR_munmap || number == __NR_mremap)
         pc_loads_mapped();
     else if (number == __NR_msync && (args[2] & MS_SYNC_BIT) != 0)
         pc_ranges_each(args[0], args[1], on_synced);
@@ -130,9 +134,10 @@ void pc_race_mapped(ULong inode) {
     pc_file_mapped(inode);
 }
 
-void pc_race_turn(ThreadId tid) {
+void pc_race_turn(ThreadId tid, ULong blocks) {
     if (!pc_race)
         return;
+    pc_crew_blocks = blocks;
     pc_crew_turn(tid);
     pc_stuck_look_at_clock();
 }

@@ -26,8 +26,8 @@ void pc_race_before_call(ThreadId tid, UInt number, const UWord *args);
 void pc_race_after_call(ThreadId tid, UInt number, const UWord *args, SysRes result);
 void pc_race_kernel_reads(ThreadId tid, Addr address, SizeT size);
 void pc_race_mapped(ULong inode);
-/* A thread is about to run code. */
-void pc_race_turn(ThreadId tid);
+/* A thread is about to run code; all have executed so many blocks. */
+void pc_race_turn(ThreadId tid, ULong blocks);
 void pc_race_thread_created(ThreadId tid);
 void pc_race_thread_started(ThreadId tid, Int id);
 void pc_race_thread_ended(ThreadId tid);

@@ -11,7 +11,13 @@
  * once more just before the bytes are flushed, which is often behind the lock.
  *
  * Unlike in the paper, a signal counts only as long as its writer waits, and for the bytes it stored: a store
- * that nobody wanted to read does not end the waiting of all readers for good.
+ * that nobody wanted to read does not end the waiting of all readers for good. And a plan may want several
+ * signals: most loads that see a store do nothing with it.
+ *
+ * While a writer waits, the others run until they flush, each in its turn, so that what one of them has made
+ * of the store is there before the next one goes on. At other times the seed says who lets others run when
+ * it flushes. Nothing here depends on the clock, unless a wait would be too long for a person: the same plan
+ * is the same order of threads.
  */
 #include "schedule.h"
 
@@ -19,21 +25,25 @@
 #include "crew.h"
 #include "threads.h"
 
-#define ROUNDS_AFTER_HIT 3u /* turns that readers get for what follows from their load */
+#define ROUNDS_AFTER_HIT 3u        /* turns that readers get for what follows from their load */
+#define LONGEST_WAIT     10000000u /* blocks of code, in which there may be few rounds */
+#define IDLE_ROUNDS      6u        /* in which nobody stores anything: the others wait, too */
+#define ONE_IN           4u        /* flushes before which others have a turn, whoever waits */
 
 /* A sync point of the plan, as it stands. */
 struct point {
     Bool on;
     Bool signalled; /* a writer waits for readers */
     struct pc_place stored;
-    UInt hits; /* loads since the signal */
-    UInt missed;
+    UInt hits;  /* loads since the signal */
+    UInt given; /* stores that have signalled */
     UInt again; /* the thread whose signal nobody answered: it signals once more before it flushes */
 };
 
 static struct point points[PC_BOARD_SYNCS];
 static ULong random_state;
 static Bool has_privileged;
+static UInt writers; /* that wait for readers */
 
 static ULong next_random(void) {
     random_state += 0x9e3779b97f4a7c15ull;
@@ -83,11 +93,6 @@ static Bool is_meant(const struct pc_board_sync *sync, const struct pc_place *pl
     return sync->length == 0 || (sync->offset < place->end && place->offset < sync->offset + sync->length);
 }
 
-static Bool is_turn(UInt thread, UInt wanted_thread, UInt occurrence, UInt wanted_occurrence) {
-    return (wanted_thread == 0 || wanted_thread == thread) &&
-           (wanted_occurrence == 0 || wanted_occurrence == occurrence);
-}
-
 /* Lets go who waits at a point: all, or those who want to load what was stored. */
 static void release(UInt number, const struct pc_place *stored) {
     for (UInt tid = 1; tid < PC_CHANNEL_SLOTS; tid++) {
@@ -127,23 +132,45 @@ static void choose(UInt number) {
     chosen->waiting = False;
 }
 
+/* How long somebody waits. */
+struct patience {
+    UInt rounds; /* that are left */
+    UInt idle;   /* in a row, in which nobody has stored anything */
+    UInt until;  /* milliseconds; `blocks`: the same on the other clock */
+    ULong blocks, stores;
+};
+
+static struct patience fresh_patience(UInt rounds, UInt milliseconds) {
+    return (struct patience){.rounds = rounds,
+                             .until = VG_(read_millisecond_timer)() + milliseconds,
+                             .blocks = pc_crew_blocks + LONGEST_WAIT,
+                             .stores = pc_board->stores};
+}
+
+/* Whether it has been long enough after another round. */
+static Bool is_over(struct patience *left, enum pc_round round) {
+    left->idle = left->stores != pc_board->stores ? 0 : left->idle + (round == PC_ROUND_RUN);
+    left->stores = pc_board->stores;
+    left->rounds -= round == PC_ROUND_RUN;
+    return left->rounds == 0 || left->idle >= IDLE_ROUNDS || pc_crew_blocks >= left->blocks ||
+           VG_(read_millisecond_timer)() >= left->until;
+}
+
 static void wait_at(UInt number, const struct pc_place *place) {
-    const struct pc_board_plan *plan = &pc_board->plan;
     struct pc_member *self = pc_self();
-    UInt start = VG_(read_millisecond_timer)();
+    struct patience patience = fresh_patience(pc_board->plan.wait_rounds, pc_board->plan.wait_ms);
     self->point = number;
     self->place = *place;
     self->waiting = True;
     pc_board->syncs[number].waits++;
-    for (UInt rounds = 0; self->waiting;) {
-        if (rounds >= plan->wait_rounds || VG_(read_millisecond_timer)() - start >= plan->wait_ms) {
-            give_up(number);
-            break;
-        }
+    while (self->waiting) {
         enum pc_round round = pc_crew_let_run();
-        rounds += round == PC_ROUND_RUN;
-        if (round == PC_ROUND_DEAD && self->waiting)
+        if (!self->waiting)
+            break;
+        if (round == PC_ROUND_DEAD)
             (has_privileged ? give_up : choose)(number);
+        else if (is_over(&patience, round))
+            give_up(number);
     }
     pc_crew_turn(pc_running);
 }
@@ -204,36 +231,48 @@ void pc_schedule_before_load(pc_site site, Addr address, ULong meant) {
         UInt thread = pc_self()->index;
         UInt occurrence = *pc_site_occurrences(pc_site_at(PC_SITE_PC(site)), thread) + 1;
         if ((meant >> i & 1) != 0 && points[i].on && is_meant(sync, &place) &&
-            is_turn(thread, sync->reader, occurrence, sync->load_occurrence))
+            (sync->reader == 0 || sync->reader == thread) &&
+            (sync->load_occurrence == 0 || sync->load_occurrence == occurrence))
             with_parts_kept(reach, i, &place);
     }
 }
 
+/* Others run until what follows from their loads is there, or nobody loads what was stored. */
+static void wait_for_readers(struct point *point) {
+    struct patience patience = fresh_patience(pc_board->plan.writer_rounds, pc_board->plan.writer_ms);
+    UInt after_hit = 0, hits = 0;
+    writers++;
+    while (after_hit < ROUNDS_AFTER_HIT) {
+        enum pc_round round = pc_crew_let_run();
+        if (round == PC_ROUND_DEAD || is_over(&patience, round))
+            break;
+        after_hit = hits != point->hits ? 0 : after_hit + (round == PC_ROUND_RUN && hits > 0);
+        hits = point->hits;
+    }
+    writers--;
+}
+
+/* How many stores signal. */
+static UInt stores_of(const struct pc_board_sync *sync) {
+    return sync->tries > 0 ? sync->tries : 1;
+}
+
 static void signal_at(UInt number, const struct pc_place *place) {
-    const struct pc_board_plan *plan = &pc_board->plan;
     struct pc_board_sync *sync = &pc_board->syncs[number];
     struct point *point = &points[number];
-    UInt start = VG_(read_millisecond_timer)(), after_hit = 0;
     if (pc_crew_living() < 2 || point->signalled)
         return;
     sync->signals++;
-    UInt again = point->again == 0 ? pc_self()->index : 0;
-    *point = (struct point){.on = True, .signalled = True, .stored = *place, .missed = point->missed};
+    Bool first = point->again == 0;
+    *point = (struct point){.on = True, .signalled = True, .stored = *place, .given = point->given + first};
     release(number, place);
-    for (UInt rounds = 0; rounds < plan->writer_rounds && after_hit < ROUNDS_AFTER_HIT;) {
-        enum pc_round round = pc_crew_let_run();
-        if (round == PC_ROUND_DEAD || VG_(read_millisecond_timer)() - start >= plan->writer_ms)
-            break;
-        rounds += round == PC_ROUND_RUN;
-        after_hit += round == PC_ROUND_RUN && point->hits > 0;
-    }
+    wait_for_readers(point);
     point->signalled = False;
     pc_crew_turn(pc_running);
-    UInt most = 2 * (sync->tries > 0 ? sync->tries : 1); /* each store may signal twice */
-    if (point->hits > 0 || ++point->missed >= most)
+    if (first && point->hits == 0)
+        point->again = pc_self()->index;
+    else if (point->given >= stores_of(sync))
         turn_off(number);
-    else
-        point->again = again;
 }
 
 void pc_schedule_after_store(pc_site site, Addr address, ULong meant) {
@@ -245,8 +284,23 @@ void pc_schedule_after_store(pc_site site, Addr address, ULong meant) {
         UInt thread = pc_self()->index;
         UInt occurrence = *pc_site_occurrences(pc_site_at(PC_SITE_PC(site)), thread);
         if ((meant >> i & 1) != 0 && points[i].on && is_meant(sync, &place) &&
-            is_turn(thread, sync->writer, occurrence, sync->store_occurrence))
+            (sync->writer == 0 || sync->writer == thread) && occurrence >= sync->store_occurrence &&
+            points[i].given < stores_of(sync))
             with_parts_kept(signal_at, i, &place);
+    }
+}
+
+/* The others have a turn if a writer waits for what they do, or the seed says so. */
+static void let_others_run(void) {
+    struct pc_member *self = pc_self();
+    ULong lot = pc_mix(pc_mix(pc_board->plan.seed, self->index), self->lots);
+    if (pc_crew_living() < 2)
+        return;
+    self->lots++;
+    if (writers > 0 || lot % ONE_IN == 0) {
+        UInt parts = pc_parts;
+        pc_crew_pause();
+        pc_parts = parts;
     }
 }
 
@@ -261,6 +315,7 @@ void pc_schedule_before_flush(Addr line) {
         with_parts_kept(signal_at, i, &stored);
         point->again = 0;
     }
+    let_others_run();
 }
 
 void pc_schedule_delay(pc_site site, Addr address) {

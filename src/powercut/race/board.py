@@ -132,7 +132,7 @@ class PlannedSync:
         privileged: the thread that goes on when all wait; 0: one of them, by the seed.
         reader, writer: threads that wait and signal, by the order of creation, from 1; 0: any.
         load_occurrence, store_occurrence: of the site in its thread, from 1; 0: any.
-        tries: signals without an answer before no more are given.
+        tries: stores that signal, from that occurrence on.
     """
 
     loads: Sequence[Site]
@@ -146,7 +146,7 @@ class PlannedSync:
     writer: int = 0
     load_occurrence: int = 0
     store_occurrence: int = 0
-    tries: int = 8
+    tries: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +166,10 @@ class Plan:
     seed: int = 0
     delay_us: int = 200
     delay_one_in: int = 10
-    wait_rounds: int = 400
-    wait_ms: int = 500
-    writer_rounds: int = 50
-    writer_ms: int = 100
+    wait_rounds: int = 200
+    wait_ms: int = 2000
+    writer_rounds: int = 16
+    writer_ms: int = 500
     most_inter: int = 64
     most_intra: int = 8
     run_ms: int = 0

@@ -27,8 +27,6 @@ from powercut.run.store import write_durably
 from powercut.states.state import Base, State
 from powercut.trace.symbols import Symbolizer
 
-JUDGEMENTS = 2  # executions in which one sort is judged that turns out benign: elsewhere it may not be
-
 
 @dataclass(slots=True)
 class Docket:
@@ -94,8 +92,8 @@ class Docket:
         if self.allow.covers(charge.stored, *charge.used):
             self.allowed.add(charge.sort)
             return False
-        self._times[charge.sort] = self._times.get(charge.sort, 0) + 1
-        return self._times[charge.sort] <= JUDGEMENTS
+        self._times[charge.sort] = times = self._times.get(charge.sort, 0) + 1
+        return times & (times - 1) == 0  # what is benign here may not be so there; but less and less likely
 
     def _judge(self, charge: Charge, shown: Shown, charges: Charges, describer: Describer) -> Finding | None:
         subject, timeline = charge.subject, shown.timeline
@@ -122,7 +120,7 @@ class Docket:
             return None
         self.findings[finding.id] = finding
         if finding.severity == "error":
-            self.settled.update(site for point in schedule.points if point.store_occurrence for site in point.stores)
+            self.settled.update(site for point in schedule.points if point.load_occurrence for site in point.stores)
         home = self.folder / "races" / finding.id
         home.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(shown.timeline.trace.name, home / TRACE)

@@ -24,6 +24,7 @@ class SyncPoint(msgspec.Struct, frozen=True, kw_only=True):
         skip: waits that are left out at first.
         privileged: the thread that goes on when all wait; 0: one of them, by the seed.
         reader, writer, load_occurrence, store_occurrence: of one interleaving that is met again; 0: any.
+        tries: how many stores are waited for, from `store_occurrence` on.
     """
 
     loads: tuple[Site, ...]
@@ -34,6 +35,7 @@ class SyncPoint(msgspec.Struct, frozen=True, kw_only=True):
     writer: int = 0
     load_occurrence: int = 0
     store_occurrence: int = 0
+    tries: int = 1
 
     def planned(self) -> PlannedSync:
         """The same as the board has it."""

@@ -1,8 +1,8 @@
 """Tiers: which execution comes next, as coverage says (PMRace, section 4.2.3).
 
   - execution tier: the same interleaving again, if that brought something new, or did not come about yet;
-  - interleaving tier: the next entry of the queue; each has several turns, in which the store that is waited for is a
-    later one of its thread, because the first one that is met is often not the one that matters;
+  - interleaving tier: the next entry of the queue; each has several turns, in which the stores that are waited for are
+    later ones of their thread, because the first ones that are met are often not those that matter;
   - seed tier: the next seed, with a queue of its own, when several interleavings in a row brought nothing new, or a
     seed had many executions: a few alias pairs are new in almost every execution, by chance alone.
 
@@ -29,8 +29,10 @@ AGAIN = 1  # times that an interleaving is tried again in its turn
 DULL_INTERLEAVINGS = 6  # in a row without anything new, before another seed
 MOST_EXECUTIONS = 24  # of one seed, as long as there are others
 DULL_EXECUTIONS = 3  # the same where there is no queue
-# Which store is waited for, turn by turn, of all that a thread executes there; 0: the first one that is met.
-STORES = (0.0, 0.25, 0.75, 0.5, 0.1, 0.9)
+# Which stores are waited for, turn by turn: from this part of all on that a thread executes there. In the first turn
+# loads wait, too; later only who has stored waits for them.
+STORES = (0.0, 0.0, 0.5, 0.25, 0.75, 0.1)
+TRIES = 32  # stores that are waited for in one execution: most loads that see one make nothing of it
 _NEVER = (1 << 32) - 1  # loads do not wait: the one that stores waits for them
 
 
@@ -141,7 +143,8 @@ class Tiers:
             loads=tuple(entry.loads),
             stores=tuple(entry.stores),
             store_occurrence=store,
-            skip=_NEVER if store else 0,
+            skip=_NEVER if turn else 0,
+            tries=TRIES,
         )
         return replace(self._task(state, Schedule(mode="sync", points=(point,))), entry=entry)
 
