@@ -46,6 +46,7 @@ static void after_options(void) {
 }
 
 static void at_end(Int status) {
+    pc_race_at_end();
 }
 
 static void before_options(void) {

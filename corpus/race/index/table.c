@@ -31,7 +31,7 @@ static struct bucket *first_bucket(struct table *table, uint64_t key) {
 }
 
 static struct bucket *next_bucket(const struct bucket *bucket) {
-    uint64_t next = __atomic_load_n(&bucket->next, __ATOMIC_ACQUIRE);
+    uint64_t next = __atomic_load_n(&bucket->next, __ATOMIC_ACQUIRE); // READ value
     return next ? at(next) : NULL;
 }
 
@@ -93,7 +93,7 @@ static struct slot *chain_grow(struct worker *self, struct bucket *last, uint64_
     struct bucket *bucket = take(self, sizeof *bucket);
     slot_fill(&bucket->slot[0], key, value);
     persist(bucket, sizeof *bucket);
-    __atomic_store_n(&last->next, offset_of(bucket), __ATOMIC_RELEASE); // EFFECT
+    __atomic_store_n(&last->next, offset_of(bucket), __ATOMIC_RELEASE); // WRITE value EFFECT
     persist(last, sizeof *last);
     return &bucket->slot[0];
 }

@@ -15,12 +15,12 @@
 
 #include "accesses.h"
 
-#define NAP    100u    /* microseconds */
-#define GLANCE 20u     /* microseconds between two looks at a thread that is on its way */
-#define LATEST 200000u /* microseconds: then it is not waited for any longer */
+#define NAP         100u  /* microseconds */
+#define GLANCE      50u   /* microseconds between two looks at a thread that is on its way */
+#define QUICK_LOOKS 100u  /* before that */
+#define LOOKS       2000u /* then it is not waited for any longer */
 
 #define YIELDING 4 /* ThreadStatus of Valgrind's core: ready, without the lock */
-extern void VG_(vg_yield)(void);
 extern void VG_(release_BigLock)(ThreadId tid, Int status, const HChar *who);
 extern void VG_(acquire_BigLock)(ThreadId tid, const HChar *who);
 extern Bool VG_(in_generated_code);
@@ -33,6 +33,10 @@ static ULong turns;     /* of all threads */
 static ThreadId holder; /* of Valgrind's lock, last */
 static Int leaving;     /* the kernel's id of a thread that ends, which wakes who joins it */
 ULong pc_crew_blocks;
+
+ThreadId pc_crew_last(void) {
+    return holder;
+}
 
 UInt pc_crew_living(void) {
     UInt living = 0;
@@ -71,6 +75,9 @@ void pc_crew_ended(ThreadId tid) {
         return;
     pc_crew[tid].index = 0;
     leaving = pc_crew[tid].id;
+    if (pc_crew[tid].file > 0)
+        VG_(close)(pc_crew[tid].file);
+    pc_crew[tid].file = 0;
 }
 
 void pc_crew_forked(ThreadId tid) {
@@ -128,27 +135,56 @@ static void sleep_for(UInt microseconds) {
                      : "rcx", "r11", "memory");
 }
 
-/* The state of a thread as /proc tells it: 'S' if it sleeps. */
-static HChar state_of(Int id) {
-    HChar path[64], text[256];
+static Int open_state(Int id) {
+    HChar path[64];
     VG_(snprintf)(path, sizeof(path), "/proc/self/task/%d/stat", id);
     SysRes file = VG_(open)(path, VKI_O_RDONLY, 0);
-    if (sr_isError(file))
-        return '?';
-    Int got = VG_(read)((Int)sr_Res(file), text, sizeof(text) - 1);
-    VG_(close)((Int)sr_Res(file));
+    return sr_isError(file) ? -1 : VG_(safe_fd)((Int)sr_Res(file));
+}
+
+/* The state of a thread as the file says, from its start: 'S' if it sleeps, '?' if it is gone. */
+static HChar state_in(Int file) {
+    HChar text[256];
+    Long got;
+    register Long start __asm__("r10") = 0;
+    __asm__ volatile("syscall"
+                     : "=a"(got)
+                     : "a"(__NR_pread64), "D"((Long)file), "S"(text), "d"(sizeof(text) - 1), "r"(start)
+                     : "rcx", "r11", "memory");
     text[got < 0 ? 0 : got] = '\0';
     const HChar *bracket = VG_(strrchr)(text, ')');
     return bracket != NULL && bracket[1] == ' ' ? bracket[2] : '?';
 }
 
-void pc_crew_await(Int id) {
-    HChar state = state_of(id);
-    for (UInt waited = 0; waited < LATEST && (state == 'R' || state == 'D' || state == 't');
-         waited += GLANCE) {
-        sleep_for(GLANCE);
-        state = state_of(id);
+/* The file stays open: calls that name files stop at the tracer, which takes its time on a busy machine. */
+static Int state_file(struct pc_member *member) {
+    if (member->file == 0)
+        member->file = open_state(member->id);
+    return member->file;
+}
+
+static void give_way(void) {
+    Long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(__NR_sched_yield) : "rcx", "r11", "memory");
+}
+
+/* Most often it needs a few microseconds, perhaps of the very processor that runs this; to sleep at once
+ * would cost a turn of a busy machine. */
+static void await(Int file) {
+    HChar state = state_in(file);
+    for (UInt looks = 0; looks < LOOKS && (state == 'R' || state == 'D' || state == 't'); looks++) {
+        if (looks < QUICK_LOOKS)
+            give_way();
+        else
+            sleep_for(GLANCE);
+        state = state_in(file);
     }
+}
+
+void pc_crew_await(Int id) {
+    Int file = open_state(id);
+    await(file);
+    VG_(close)(file);
 }
 
 static void settle_all(void) {
@@ -156,7 +192,7 @@ static void settle_all(void) {
         struct pc_member *member = &pc_crew[tid];
         if (tid == pc_running || member->index == 0 || member->id == 0 || member->settled)
             continue;
-        pc_crew_await(member->id);
+        await(state_file(member));
         member->settled = True;
     }
 }
@@ -189,13 +225,10 @@ static void let_go(UInt microseconds) {
     Bool generated = VG_(in_generated_code);
     VG_(in_generated_code) = False;
     forget_jumps();
-    if (microseconds == 0) {
-        VG_(vg_yield)();
-    } else {
-        VG_(release_BigLock)(self, YIELDING, "powercut");
+    VG_(release_BigLock)(self, YIELDING, "powercut");
+    if (microseconds > 0)
         sleep_for(microseconds);
-        VG_(acquire_BigLock)(self, "powercut");
-    }
+    VG_(acquire_BigLock)(self, "powercut");
     VG_(in_generated_code) = generated;
     forget_jumps();
     pc_thread_runs(self);
@@ -217,14 +250,15 @@ static Bool is_timed(Int call) {
     return call == __NR_nanosleep || call == __NR_clock_nanosleep;
 }
 
-static Bool sleeps(const struct pc_member *member) {
-    return member->id != 0 && member->call >= 0 && !is_timed(member->call) && state_of(member->id) == 'S';
+static Bool sleeps(struct pc_member *member) {
+    return member->id != 0 && member->call >= 0 && !is_timed(member->call) &&
+           state_in(state_file(member)) == 'S';
 }
 
 /* Whether all others wait or sleep. */
 static Bool all_sleep(void) {
     for (ThreadId tid = 1; tid <= highest; tid++) {
-        const struct pc_member *member = &pc_crew[tid];
+        struct pc_member *member = &pc_crew[tid];
         if (tid != pc_running && member->index != 0 && !member->waiting && !sleeps(member))
             return False;
     }

@@ -29,6 +29,7 @@ struct pc_member {
     Bool bypass;           /* it waits no more: the privileged one */
     ULong bits;            /* who it is, in an access (accesses.h); its epoch grows at each ORDER record */
     Bool settled;          /* it sleeps: in its call, or at Valgrind's lock, for which it has asked */
+    Int file;              /* that tells its state, while it is open; 0: it is not, -1: there is none */
     UInt lots;             /* how often it was left to the seed whether it lets others run */
 };
 
@@ -56,6 +57,9 @@ Bool pc_crew_waits_for_crew(const struct pc_member *member);
 
 /* A thread begins a turn: Valgrind lets it run, or race mode does again. */
 void pc_crew_turn(ThreadId tid);
+
+/* The one whose turn it was last; VG_INVALID_THREADID: none. */
+ThreadId pc_crew_last(void);
 
 /* Blocks of code that all threads have executed, as Valgrind told when a turn began last: a clock that does
  * not go slower on a busy machine. */

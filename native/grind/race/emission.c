@@ -13,6 +13,7 @@
 #include "schedule.h"
 #include "sites.h"
 #include "statements.h"
+#include "turns.h"
 
 #define NEAR 8 /* statements back in which an address is made, most often */
 
@@ -67,7 +68,7 @@ static void emit_schedule(IRSB *out, Addr pc, const struct pc_operand_bytes *acc
         return;
     IRExpr *guard = both(out, pc_look_mapped(out, access->address), access->guard);
     if (pc_board->plan.mode == PC_BOARD_DELAY)
-        call(out, "pc_schedule_delay", pc_schedule_delay, mkIRExprVec_2(word(site), access->address), guard);
+        call(out, "pc_turns_delay", pc_turns_delay, mkIRExprVec_2(word(site), access->address), guard);
     else if (stores)
         call(out, "pc_schedule_after_store", pc_schedule_after_store,
              mkIRExprVec_3(word(site), access->address, word(points)), guard);

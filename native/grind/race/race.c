@@ -95,7 +95,7 @@ void pc_race_before_call(ThreadId tid, UInt number, const UWord *args) {
     if (!pc_race)
         return;
     pc_crew_in_call(tid, number, args);
-    if (number == __NR_futex)
+    if (number == __NR_futex || number == __NR_exit_group || number == __NR_tgkill)
         pc_stuck_before_call();
 }
 
@@ -167,4 +167,9 @@ void pc_race_forked(ThreadId tid) {
         return;
     pc_board_forked();
     pc_crew_forked(tid);
+}
+
+void pc_race_at_end(void) {
+    if (pc_race)
+        pc_stuck_at_end();
 }

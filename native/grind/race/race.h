@@ -32,6 +32,8 @@ void pc_race_thread_created(ThreadId tid);
 void pc_race_thread_started(ThreadId tid, Int id);
 void pc_race_thread_ended(ThreadId tid);
 void pc_race_forked(ThreadId tid);
+/* The process ends, by itself or by a signal. */
+void pc_race_at_end(void);
 
 /* What is emitted at the start of a block, and at the end of one that returns. */
 void pc_race_emit_start(IRSB *out, Addr pc);

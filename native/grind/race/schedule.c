@@ -14,21 +14,18 @@
  * that nobody wanted to read does not end the waiting of all readers for good. And a plan may want several
  * signals: most loads that see a store do nothing with it.
  *
- * While a writer waits, the others run until they flush, each in its turn, so that what one of them has made
- * of the store is there before the next one goes on. At other times the seed says who lets others run when
- * it flushes. Nothing here depends on the clock, unless a wait would be too long for a person: the same plan
- * is the same order of threads.
+ * Nothing here depends on the clock, unless a wait would be too long for a person: the same plan is the same
+ * order of threads (crew.c).
  */
 #include "schedule.h"
 
 #include "accesses.h"
 #include "crew.h"
+#include "patience.h"
 #include "threads.h"
+#include "turns.h"
 
-#define ROUNDS_AFTER_HIT 3u        /* turns that readers get for what follows from their load */
-#define LONGEST_WAIT     10000000u /* blocks of code, in which there may be few rounds */
-#define IDLE_ROUNDS      6u        /* in which nobody stores anything: the others wait, too */
-#define ONE_IN           4u        /* flushes before which others have a turn, whoever waits */
+#define ROUNDS_AFTER_HIT 3u /* turns that readers get for what follows from their load */
 
 /* A sync point of the plan, as it stands. */
 struct point {
@@ -132,33 +129,9 @@ static void choose(UInt number) {
     chosen->waiting = False;
 }
 
-/* How long somebody waits. */
-struct patience {
-    UInt rounds; /* that are left */
-    UInt idle;   /* in a row, in which nobody has stored anything */
-    UInt until;  /* milliseconds; `blocks`: the same on the other clock */
-    ULong blocks, stores;
-};
-
-static struct patience fresh_patience(UInt rounds, UInt milliseconds) {
-    return (struct patience){.rounds = rounds,
-                             .until = VG_(read_millisecond_timer)() + milliseconds,
-                             .blocks = pc_crew_blocks + LONGEST_WAIT,
-                             .stores = pc_board->stores};
-}
-
-/* Whether it has been long enough after another round. */
-static Bool is_over(struct patience *left, enum pc_round round) {
-    left->idle = left->stores != pc_board->stores ? 0 : left->idle + (round == PC_ROUND_RUN);
-    left->stores = pc_board->stores;
-    left->rounds -= round == PC_ROUND_RUN;
-    return left->rounds == 0 || left->idle >= IDLE_ROUNDS || pc_crew_blocks >= left->blocks ||
-           VG_(read_millisecond_timer)() >= left->until;
-}
-
 static void wait_at(UInt number, const struct pc_place *place) {
     struct pc_member *self = pc_self();
-    struct patience patience = fresh_patience(pc_board->plan.wait_rounds, pc_board->plan.wait_ms);
+    struct pc_patience patience = pc_patience(pc_board->plan.wait_rounds, pc_board->plan.wait_ms);
     self->point = number;
     self->place = *place;
     self->waiting = True;
@@ -169,7 +142,7 @@ static void wait_at(UInt number, const struct pc_place *place) {
             break;
         if (round == PC_ROUND_DEAD)
             (has_privileged ? give_up : choose)(number);
-        else if (is_over(&patience, round))
+        else if (pc_patience_ends(&patience, round))
             give_up(number);
     }
     pc_crew_turn(pc_running);
@@ -239,12 +212,12 @@ void pc_schedule_before_load(pc_site site, Addr address, ULong meant) {
 
 /* Others run until what follows from their loads is there, or nobody loads what was stored. */
 static void wait_for_readers(struct point *point) {
-    struct patience patience = fresh_patience(pc_board->plan.writer_rounds, pc_board->plan.writer_ms);
+    struct pc_patience patience = pc_patience(pc_board->plan.writer_rounds, pc_board->plan.writer_ms);
     UInt after_hit = 0, hits = 0;
     writers++;
     while (after_hit < ROUNDS_AFTER_HIT) {
         enum pc_round round = pc_crew_let_run();
-        if (round == PC_ROUND_DEAD || is_over(&patience, round))
+        if (round == PC_ROUND_DEAD || pc_patience_ends(&patience, round))
             break;
         after_hit = hits != point->hits ? 0 : after_hit + (round == PC_ROUND_RUN && hits > 0);
         hits = point->hits;
@@ -290,20 +263,6 @@ void pc_schedule_after_store(pc_site site, Addr address, ULong meant) {
     }
 }
 
-/* The others have a turn if a writer waits for what they do, or the seed says so. */
-static void let_others_run(void) {
-    struct pc_member *self = pc_self();
-    ULong lot = pc_mix(pc_mix(pc_board->plan.seed, self->index), self->lots);
-    if (pc_crew_living() < 2)
-        return;
-    self->lots++;
-    if (writers > 0 || lot % ONE_IN == 0) {
-        UInt parts = pc_parts;
-        pc_crew_pause();
-        pc_parts = parts;
-    }
-}
-
 void pc_schedule_before_flush(Addr line) {
     const struct pc_place flushed = place_of(PC_SITE(0, PC_LINE, PC_MEMORY_FLUSH, 0), line);
     for (UInt i = 0; i < pc_board->plan.sync_count; i++) {
@@ -315,17 +274,6 @@ void pc_schedule_before_flush(Addr line) {
         with_parts_kept(signal_at, i, &stored);
         point->again = 0;
     }
-    let_others_run();
-}
-
-void pc_schedule_delay(pc_site site, Addr address) {
-    const struct pc_board_plan *plan = &pc_board->plan;
-    if (plan->delay_us == 0 || place_of(site, address).file == 0 || pc_crew_living() < 2)
-        return;
-    if (plan->delay_one_in > 1 && next_random() % plan->delay_one_in != 0)
-        return;
-    UInt parts = pc_parts;
-    pc_board->delays++;
-    pc_crew_nap((UInt)(next_random() % plan->delay_us) + 1);
-    pc_parts = parts;
+    pc_patience_flushed();
+    pc_turns_at_flush(writers > 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lets threads wait where that may show a race: Figure 6 of the paper on PMRace, and random delays. */
+/* Lets threads wait where that may show a race: Figure 6 of the paper on PMRace. */
 #ifndef POWERCUT_GRIND_RACE_SCHEDULE_H
 #define POWERCUT_GRIND_RACE_SCHEDULE_H
 
@@ -17,7 +17,5 @@ void pc_schedule_before_load(pc_site site, Addr address, ULong points);
 void pc_schedule_after_store(pc_site site, Addr address, ULong points);
 /* The running thread is about to flush a line. */
 void pc_schedule_before_flush(Addr line);
-/* Before any access, in the mode of random delays. */
-void pc_schedule_delay(pc_site site, Addr address);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Before: every thread but one sleeps until another one wakes it, and that one is about to; or the plan's
  * time is over. After: the board says so, a STUCK record of each thread tells where it is, and the process is
- * gone.
+ * gone. Where a signal kills the process, a STUCK record tells where it came to.
  *
  * The call itself waits for the answer: it would only sleep. A wake-up in the meantime changes the word, or
  * the program could miss it on any machine.
@@ -20,6 +20,8 @@
 #define NAP          2000u /* microseconds, from then on */
 
 static UInt start;
+static Bool has_ended;  /* by a call of its own */
+static ThreadId sender; /* of a signal, until its next turn */
 
 void pc_stuck_start(void) {
     start = VG_(read_millisecond_timer)();
@@ -71,6 +73,8 @@ static void look(const struct pc_member *self) {
 
 void pc_stuck_before_call(void) {
     struct pc_member *self = pc_self();
+    has_ended |= self->call == __NR_exit_group;
+    sender = self->call == __NR_tgkill ? pc_running : sender;
     if (self->futex == 0 || !all_at_futexes())
         return;
     self->looking = True;
@@ -80,6 +84,16 @@ void pc_stuck_before_call(void) {
 
 void pc_stuck_look_at_clock(void) {
     UInt limit = pc_board->plan.run_ms;
+    sender = sender == pc_running ? VG_INVALID_THREADID : sender;
     if (limit != 0 && VG_(read_millisecond_timer)() - start > limit)
         end_all(PC_BOARD_TIMEOUT);
+}
+
+/* The signal came to the thread that sent it, as abort does, or to the one whose turn it was. */
+void pc_stuck_at_end(void) {
+    ThreadId last = sender != VG_INVALID_THREADID ? sender : pc_crew_last();
+    if (has_ended || last == VG_INVALID_THREADID)
+        return;
+    pc_thread_runs(last);
+    pc_order(PC_ORDER_STUCK, VG_(get_IP)(last), 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ends programs that would never end. */
+/* Ends programs that would never end, and tells where threads are when a program ends against its will. */
 #ifndef POWERCUT_GRIND_RACE_STUCK_H
 #define POWERCUT_GRIND_RACE_STUCK_H
 
@@ -11,5 +11,7 @@ void pc_stuck_start(void);
 void pc_stuck_before_call(void);
 /* The running thread begins a turn: is the time over? */
 void pc_stuck_look_at_clock(void);
+/* The process ends: if not by a call of its own, a signal kills it. */
+void pc_stuck_at_end(void);
 
 #endif

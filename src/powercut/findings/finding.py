@@ -22,11 +22,12 @@ class FindingKind(StrEnum):
     INTRA_THREAD = "intra-thread"  # ... on what the same thread had stored
     SYNCHRONIZATION = "synchronization"  # a lock in persistent memory survives the thread that holds it
     DEADLOCK = "deadlock"  # threads wait for each other for ever, without any crash
+    DEATH = "death"  # a signal kills the program in some order of its threads, without any crash
 
 
 RACE_KINDS = (
     *(FindingKind.INTER_THREAD, FindingKind.INTRA_THREAD),
-    *(FindingKind.SYNCHRONIZATION, FindingKind.DEADLOCK),
+    *(FindingKind.SYNCHRONIZATION, FindingKind.DEADLOCK, FindingKind.DEATH),
 )
 
 
@@ -35,7 +36,8 @@ class Location:
     """A place in the program that takes part in a finding.
 
     Attributes:
-        role: "lost", "survived" or "acknowledged"; of a race "stored", "read", "effect", "taken" or "waits".
+        role: "lost", "survived" or "acknowledged"; of a race "stored", "read", "effect", "taken",
+            "waits" or "dies".
         what: the update or output in words.
         stack: the whole call stack, innermost first, one line each.
     """

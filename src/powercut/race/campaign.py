@@ -127,8 +127,13 @@ class Campaign:
         )
         return Schedule(mode="sync", seed=self.schedule.seed, points=(point,))
 
-    def waiting(self) -> list[int]:
-        """Events that say where threads wait for ever."""
+    @property
+    def died(self) -> bool:
+        """Whether a signal killed it, other than one of ours."""
+        return self.stopped is BoardStop.RAN and self.execution.outcome is Outcome.CRASH and bool(self.last_places())
+
+    def last_places(self) -> list[int]:
+        """Events that say where threads wait for ever, or where a signal came."""
         trace = self.execution.trace
         orders = trace.of_kind(Kind.ORDER)
         found: list[int] = orders[trace.at("extra", orders) == Order.STUCK].tolist()

@@ -62,15 +62,15 @@ class Docket:
             found = [self._judge(c, shown, charges, describer) for c in charges if self._is_open(c, told)]
         return [finding for finding in found if finding is not None]
 
-    def add_deadlock(self, waiting: Iterable[int], shown: Shown) -> Finding | None:
-        """Threads that wait for ever, each at an event; None if that is known."""
+    def add_ending(self, places: Iterable[int], verdict: Verdict, how: str, shown: Shown) -> Finding | None:
+        """Where threads wait for ever, or where one died, each place an event; None if that is known."""
         with self._turn:
             describer = Describer(shown.timeline, Places(shown.timeline.trace, self._symbols))
-            judged = Judged(Standing.BUG, "no thread can go on", 0, Verdict(Outcome.HANG))
+            judged = Judged(Standing.BUG, how, 0, verdict)
             scheduled = Scheduled(0, 0, shown.schedule.words, bool(shown.seed))
             end = State(shown.timeline.end, Base.ISSUED, frozenset())
-            finding = describer.deadlock(list(waiting), judged, end, scheduled)
-            return self._file(finding, shown, shown.schedule)
+            describe = describer.deadlock if verdict.outcome is Outcome.HANG else describer.death
+            return self._file(describe(list(places), judged, end, scheduled), shown, shown.schedule)
 
     def reschedule(self, finding: Finding, schedule: Schedule) -> None:
         """Save another schedule with a finding."""

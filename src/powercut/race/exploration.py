@@ -15,7 +15,7 @@ from threading import Event
 from powercut.findings.finding import Finding
 from powercut.interrupts import pass_on
 from powercut.model.filesystem import FileSystem
-from powercut.oracle.verdict import Outcome
+from powercut.oracle.verdict import Outcome, Verdict
 from powercut.race.board import BoardStop, Site
 from powercut.race.campaign import Campaign, Stage
 from powercut.race.charges import Shown
@@ -114,7 +114,7 @@ class RaceExploration:
         self.executions += 1
         self.failures[campaign.ending] = self.failures.get(campaign.ending, 0) + 1
         shown = self._shown(campaign)
-        hang = self.docket.add_deadlock(campaign.waiting(), shown)
+        hang = self._ending(campaign, shown)
         if hang is not None:
             self.tell(Found(hang))
 
@@ -132,12 +132,20 @@ class RaceExploration:
         findings = self.docket.assess(shown)
         for finding in findings:
             self._rehearse(finding, campaign)
-        if self._hangs(campaign):
-            hang = self.docket.add_deadlock(campaign.waiting(), shown)
-            findings += [hang] if hang is not None else []
+        if self._hangs(campaign) or campaign.died:
+            ending = self._ending(campaign, shown)
+            findings += [ending] if ending is not None else []
         trace = shown.timeline.trace
         expected, executed = (forecasts(shown.timeline), store_counts(trace)) if task.is_scout else ([], {})
         return Learned(campaign, expected, executed, findings, campaign.execution.printed[0].read_bytes())
+
+    def _ending(self, campaign: Campaign, shown: Shown) -> Finding | None:
+        """An execution that ended against its will, as a finding; None if that is known."""
+        if campaign.died:
+            verdict, how = Verdict(Outcome.CRASH, campaign.execution.code), campaign.ending
+        else:
+            verdict, how = Verdict(Outcome.HANG), "no thread can go on"
+        return self.docket.add_ending(campaign.last_places(), verdict, how, shown)
 
     def _rehearse(self, finding: Finding, campaign: Campaign) -> None:
         """Find out which schedule shows a bug again."""

@@ -81,6 +81,14 @@ class Describer:
         about = _About(FindingKind.DEADLOCK, message, waiting, "free every lock on every path, take locks in one order")
         return self._finding(about, judged, state, scheduled)
 
+    def death(self, places: Iterable[int], judged: Judged, state: State, scheduled: Scheduled) -> Finding:
+        """A signal that killed the program, at an event of the trace, as a finding."""
+        dies = [self.places.location(event, "dies", judged.why) for event in places]
+        where = ", ".join(location.short for location in dies)
+        message = f"Without any power cut, the program {judged.why}: at {where}."
+        text = "see which thread changes what is used there; a replay runs them in the same order again"
+        return self._finding(_About(FindingKind.DEATH, message, dies, text), judged, state, scheduled)
+
     def _effect(self, found: Inconsistency) -> Location:
         event = found.effect[0]
         if found.how & Effect.OUTPUT:

@@ -36,6 +36,8 @@ class Rehearsal:
         with self.stage.perform(seed, schedule) as campaign:
             if finding.kind is FindingKind.DEADLOCK:
                 return campaign.hung
+            if finding.kind is FindingKind.DEATH:
+                return campaign.died and campaign.execution.code == finding.code
             return finding.id in self._ids(campaign)
 
     def best(self, finding: Finding, seed: bytes, schedules: Sequence[Schedule]) -> Schedule:

@@ -95,7 +95,7 @@ def _stacks(campaign: Campaign) -> str:
     """Where each thread waits."""
     places, trace = Places(campaign.execution.trace), campaign.execution.trace
     parts = []
-    for event in campaign.waiting():
+    for event in campaign.last_places():
         thread = campaign.thread_index.get(int(trace.events["tid"][event]), 0)
         parts += [f"thread {thread}:", *(f"  {frame}" for frame in places.frames(event)[:_FRAMES])]
     return "\n".join(parts) or "(not known)"

@@ -91,6 +91,12 @@ KINDS = {
         "Without any power cut, threads of the program wait for each other, or for a lock that nobody frees.",
         f"Free every lock on every path, and take locks in one order. {_RACE}",
     ),
+    FindingKind.DEATH: Rule(
+        "death",
+        "program dies",
+        "Without any power cut, a signal kills the program in some order of its threads, or with some input.",
+        f"Look at what the threads share there, and who changes it. {_RACE}",
+    ),
 }
 
 

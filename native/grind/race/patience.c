@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Before: a thread waits, and lets the others run, round after round. After: it is known when that is enough:
+ * after so many rounds or blocks of code; or when the others wait, too, and do nothing but look whether they
+ * may go on. These are the same in each run. The clock is only for waits that are too long for a person.
+ */
+#include "patience.h"
+
+#define LONGEST     10000000u /* blocks, in which there may be few rounds */
+#define IDLE_ROUNDS 6u        /* in a row: then the others wait, too */
+#define FEW_BLOCKS  5000u     /* a round with no more blocks, and no flush, is an idle one */
+
+static ULong flushes; /* of all threads */
+
+void pc_patience_flushed(void) {
+    flushes++;
+}
+
+struct pc_patience pc_patience(UInt rounds, UInt milliseconds) {
+    return (struct pc_patience){.rounds = rounds,
+                                .until = VG_(read_millisecond_timer)() + milliseconds,
+                                .blocks = pc_crew_blocks + LONGEST,
+                                .last = pc_crew_blocks,
+                                .flushes = flushes};
+}
+
+Bool pc_patience_ends(struct pc_patience *left, enum pc_round round) {
+    Bool idle = left->flushes == flushes && pc_crew_blocks - left->last < FEW_BLOCKS;
+    left->idle = idle ? left->idle + (round == PC_ROUND_RUN) : 0;
+    left->flushes = flushes;
+    left->last = pc_crew_blocks;
+    left->rounds -= round == PC_ROUND_RUN;
+    return left->rounds == 0 || left->idle >= IDLE_ROUNDS || pc_crew_blocks >= left->blocks ||
+           VG_(read_millisecond_timer)() >= left->until;
+}
