@@ -101,6 +101,10 @@ static void on_start_of_code(ThreadId tid, ULong blocks) {
     pc_race_turn(tid, blocks);
 }
 
+static void on_end_of_code(ThreadId tid, ULong blocks) {
+    pc_race_turn_ends();
+}
+
 static void on_exit(ThreadId tid) {
     struct pc_channel_thread *own = slot(tid);
     if (own != NULL)
@@ -116,5 +120,6 @@ void pc_threads_init(void) {
     VG_(track_pre_thread_ll_create)(on_creation);
     VG_(track_pre_thread_first_insn)(on_first_instruction);
     VG_(track_start_client_code)(on_start_of_code);
+    VG_(track_stop_client_code)(on_end_of_code);
     VG_(track_pre_thread_ll_exit)(on_exit);
 }

@@ -7,9 +7,9 @@
  * sleeps.
  *
  * When a thread asks depends on the machine: it may be slow between giving the lock away and asking again, or
- * on its way out of the kernel. So who has got the lock first waits until each thread that is on its way
- * sleeps: at the lock, or in a call that takes longer. Then the same plan makes the same threads run in the
- * same order, however busy the machine is; replays live on that.
+ * on its way out of the kernel. So who has the lock does not give it away, and makes no call, before each
+ * thread that is on its way sleeps: at the lock, or in a call that takes longer. Then the same plan makes the
+ * same threads run in the same order, however busy the machine is; replays live on that.
  */
 #include "crew.h"
 
@@ -31,6 +31,7 @@ struct pc_member pc_crew[PC_CHANNEL_SLOTS];
 static ThreadId highest;
 static ULong turns;     /* of all threads */
 static ThreadId holder; /* of Valgrind's lock, last */
+static Bool on_the_way; /* some thread is */
 static Int leaving;     /* the kernel's id of a thread that ends, which wakes who joins it */
 ULong pc_crew_blocks;
 
@@ -75,6 +76,7 @@ void pc_crew_ended(ThreadId tid) {
         return;
     pc_crew[tid].index = 0;
     leaving = pc_crew[tid].id;
+    on_the_way = True;
     if (pc_crew[tid].file > 0)
         VG_(close)(pc_crew[tid].file);
     pc_crew[tid].file = 0;
@@ -204,12 +206,19 @@ void pc_crew_woken(void) {
 }
 
 /* A thread has got the lock: who had it before is on its way. */
-static void settle(ThreadId tid) {
+static void take_lock(ThreadId tid) {
     if (tid == holder || tid >= PC_CHANNEL_SLOTS)
         return;
     pc_crew[holder].settled = False;
     pc_crew[tid].settled = False;
     holder = tid;
+    on_the_way = True;
+}
+
+void pc_crew_settle(void) {
+    if (!on_the_way)
+        return;
+    on_the_way = False;
     if (leaving == 0) {
         settle_all();
     } else {
@@ -225,6 +234,7 @@ static void let_go(UInt microseconds) {
     Bool generated = VG_(in_generated_code);
     VG_(in_generated_code) = False;
     forget_jumps();
+    pc_crew_settle();
     VG_(release_BigLock)(self, YIELDING, "powercut");
     if (microseconds > 0)
         sleep_for(microseconds);
@@ -232,13 +242,13 @@ static void let_go(UInt microseconds) {
     VG_(in_generated_code) = generated;
     forget_jumps();
     pc_thread_runs(self);
-    settle(self);
+    take_lock(self);
 }
 
 void pc_crew_turn(ThreadId tid) {
     turns++;
     pc_crew_out_of_call(tid);
-    settle(tid);
+    take_lock(tid);
 }
 
 void pc_crew_nap(UInt microseconds) {

@@ -65,6 +65,8 @@ ThreadId pc_crew_last(void);
  * not go slower on a busy machine. */
 extern ULong pc_crew_blocks;
 
+/* The running thread is about to make a call, or its turn ends: who is on the way to the lock comes first. */
+void pc_crew_settle(void);
 /* A thread was created, or a call may have woken some: they are waited for until they have asked for the
  * lock. */
 void pc_crew_await(Int id);

@@ -142,6 +142,11 @@ void pc_race_turn(ThreadId tid, ULong blocks) {
     pc_stuck_look_at_clock();
 }
 
+void pc_race_turn_ends(void) {
+    if (pc_race)
+        pc_crew_settle();
+}
+
 void pc_race_thread_created(ThreadId tid) {
     if (pc_race)
         pc_crew_created(tid);

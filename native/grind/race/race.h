@@ -28,6 +28,8 @@ void pc_race_kernel_reads(ThreadId tid, Addr address, SizeT size);
 void pc_race_mapped(ULong inode);
 /* A thread is about to run code; all have executed so many blocks. */
 void pc_race_turn(ThreadId tid, ULong blocks);
+/* It has run code, and may give Valgrind's lock away. */
+void pc_race_turn_ends(void);
 void pc_race_thread_created(ThreadId tid);
 void pc_race_thread_started(ThreadId tid, Int id);
 void pc_race_thread_ended(ThreadId tid);

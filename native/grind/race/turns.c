@@ -10,7 +10,8 @@
 #include "crew.h"
 #include "ranges.h"
 
-#define ONE_IN 4u /* flushes before which others have a turn, if nobody waits */
+#define ONE_IN 4u  /* flushes before which others have a turn, if nobody waits; */
+#define FEWER  16u /* after each of so many lots, less often: long runs need not take much longer */
 
 static ULong next_lot(void) {
     struct pc_member *self = pc_self();
@@ -20,7 +21,7 @@ static ULong next_lot(void) {
 void pc_turns_at_flush(Bool wanted) {
     if (pc_crew_living() < 2)
         return;
-    if (next_lot() % ONE_IN == 0 || wanted) {
+    if (next_lot() % (ONE_IN + pc_self()->lots / FEWER) == 0 || wanted) {
         UInt parts = pc_parts; /* generated code has things under way that another thread would overwrite */
         pc_crew_pause();
         pc_parts = parts;

@@ -168,7 +168,7 @@ class Plan:
     delay_one_in: int = 10
     wait_rounds: int = 200
     wait_ms: int = 2000
-    writer_rounds: int = 16
+    writer_rounds: int = 8
     writer_ms: int = 500
     most_inter: int = 64
     most_intra: int = 8
