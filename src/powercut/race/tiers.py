@@ -29,9 +29,10 @@ AGAIN = 1  # times that an interleaving is tried again in its turn
 DULL_INTERLEAVINGS = 6  # in a row without anything new, before another seed
 MOST_EXECUTIONS = 24  # of one seed, as long as there are others
 DULL_EXECUTIONS = 3  # the same where there is no queue
-# Which stores are waited for, turn by turn: from this part of all on that a thread executes there. In the first turn
-# loads wait, too; later only who has stored waits for them.
-STORES = (0.0, 0.0, 0.5, 0.25, 0.75, 0.1)
+# Which stores are waited for, turn by turn: from this part of all on that a thread executes there. In every second turn
+# loads wait, too, each time for another thread (the seed chooses who goes on when all wait); in the others only who has
+# stored waits for them.
+STORES = (0.0, 0.0, 0.0, 0.5, 0.0, 0.25)
 TRIES = 32  # stores that are waited for in one execution: most loads that see one make nothing of it
 _NEVER = (1 << 32) - 1  # loads do not wait: the one that stores waits for them
 
@@ -143,7 +144,7 @@ class Tiers:
             loads=tuple(entry.loads),
             stores=tuple(entry.stores),
             store_occurrence=store,
-            skip=_NEVER if turn else 0,
+            skip=_NEVER if turn % 2 else 0,
             tries=TRIES,
         )
         return replace(self._task(state, Schedule(mode="sync", points=(point,))), entry=entry)
