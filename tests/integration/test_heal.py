@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -163,6 +164,22 @@ def test_a_log_of_another_pool_is_refused(sick: Sick) -> None:
     with pytest.raises(UsageError) as raised:
         sick.session("count")
     assert raised.value.slug == "guard-other-pool"
+
+
+@pytest.mark.parametrize(
+    ("lost", "left"), [("1.segment", None), ("1.segment", 4096), ("2.segment", 4096), ("pool-1.base", None)]
+)
+def test_a_part_of_a_log_is_refused(sick: Sick, lost: str, left: int | None) -> None:
+    sick.guard("count")
+    before, path = sick.pool.read_bytes(), sick.log / lost
+    if left is None:
+        path.unlink()
+    else:
+        os.truncate(path, left)
+    with pytest.raises(UsageError) as raised:
+        sick.session("count")
+    assert (raised.value.slug, lost.partition(".")[0] in str(raised.value)) == ("guard-log-short", True)
+    assert sick.pool.read_bytes() == before
 
 
 def test_a_running_service_is_not_healed(sick: Sick) -> None:

@@ -41,9 +41,10 @@ class Made:
 
 
 def write_log(folder: Path, made: list[Made]) -> None:
-    head = np.array((MAGIC, VERSION, 0, 1, SALT, b""), SEGMENT_HEAD).tobytes()
+    head = np.zeros((), SEGMENT_HEAD)
+    head["magic"], head["version"], head["number"], head["salt"] = MAGIC, VERSION, 1, SALT
     content = b"".join(record.to_bytes(number) for number, record in enumerate(made))
-    (folder / "1.segment").write_bytes(head + content)
+    (folder / "1.segment").write_bytes(head.tobytes() + content)
     (folder / "pool-1.base").write_bytes(bytes(WORD * WORDS))
 
 

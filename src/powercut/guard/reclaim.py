@@ -117,12 +117,14 @@ def _reclaim(
         written, folded = _engine.guard_reclaim(contents, bound, versions, file.fileno(), salt, bases)
         folded = max(folded, *(int(segment.head["folded"]) for segment in closed))
         state = SegmentState.COMPLETE | SegmentState.COMPACTED
-        head = (MAGIC, VERSION, 0, last.number, int(last.head["run"]), 0, folded, state, salt, b"")
+        size = SEGMENT_HEAD.itemsize + written
+        told = size if size < 1 << 32 else 0  # 0: not known
+        head = (MAGIC, VERSION, told, last.number, int(last.head["run"]), 0, folded, state, salt, b"")
         os.pwrite(file.fileno(), np.array(head, SEGMENT_HEAD).tobytes(), 0)
         for base in bases.values():
             os.fsync(base)
     _remove(closed[:-1], run)
-    return Reclaimed(compacted + fresh, SEGMENT_HEAD.itemsize + written)
+    return Reclaimed(compacted + fresh, size)
 
 
 def _segments(folder: Path) -> list[_Segment]:

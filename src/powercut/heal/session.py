@@ -13,6 +13,7 @@ from pathlib import Path
 from powercut.errors import UsageError
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog, RecordKind
+from powercut.guard.whole import require_whole
 from powercut.guard.writing import catch_up
 from powercut.heal.bitcode.slicing import StaticCode, in_order
 from powercut.heal.changes import change
@@ -60,7 +61,9 @@ class Session:
         self._code = StaticCode(bitcode) if bitcode else None
         self._folder = log.absolute()
         self._pool = pool.absolute() if pool is not None else None
-        self.history = self._history(GuardLog(self._folder))
+        whole = GuardLog(self._folder)
+        require_whole(whole)
+        self.history = self._history(whole)
         path, self.command, recovered = self.history.pool.path, restart.command, recovery(self.history)
         with copy_of(path) as copy:
             apply(copy.file, recovered)
