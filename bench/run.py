@@ -33,6 +33,7 @@ BENCHMARKS = (
     "assertions_cc",
     "search",
     "growth",
+    "guard",
     "heal",
     "start_up",
     "race_cost",

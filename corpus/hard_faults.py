@@ -118,7 +118,7 @@ class Service:
     def __init__(self, fault: HardFault, programs: Path, folder: Path) -> None:
         self.fault, self.folder = fault, folder
         self.pool, self.log = folder / "data" / "pool", folder / "log"
-        self._socket = folder / "socket"
+        self.socket = folder / "socket"
         self._program = programs / fault.program
         self.pool.parent.mkdir(parents=True)
 
@@ -145,14 +145,14 @@ class Service:
         It ends when a client sees that something is wrong. After each part before that, `pause` is called with the
         service's process id.
         """
-        with self._running([str(POWERCUT), "guard", "--restarts", "0", "--log", str(self.log), "--"]):
+        with self.running(guard_command(self.log)):
             for part in range(PARTS):
-                with loaded(self._socket, rounds // PARTS, seed=part) as problems, suppress(OSError):
+                with loaded(self.socket, rounds // PARTS, seed=part) as problems, suppress(OSError):
                     if part == PARTS // 2:
-                        self.fault.trigger(self._socket)
+                        self.fault.trigger(self.socket)
                 if problems:
                     break
-                with suppress(OSError), Client(self._socket) as client:
+                with suppress(OSError), Client(self.socket) as client:
                     pause(client.process)
 
     def session(self, modes: Sequence[str] = MODES, batch: int = 1) -> Session:
@@ -177,21 +177,27 @@ class Service:
 
     def serves(self, rounds: int) -> bool:
         """Whether it stands further load, answers rightly, and is well afterwards."""
-        with self._running([]), loaded(self._socket, rounds, seed=PARTS) as problems:
+        with self.running([]), loaded(self.socket, rounds, seed=PARTS) as problems:
             pass
         return not problems and self.is_well()
 
     @contextmanager
-    def _running(self, guard: list[str]) -> Iterator[None]:
-        command = [*guard, str(self._program), str(self.pool), "serve", str(self._socket)]
-        self._socket.unlink(missing_ok=True)
+    def running(self, guard: Sequence[str]) -> Iterator[None]:
+        """While the block runs, it serves, behind the words of `guard`."""
+        command = [*guard, str(self._program), str(self.pool), "serve", str(self.socket)]
+        self.socket.unlink(missing_ok=True)
         process = subprocess.Popen(command, env=_environment(), stderr=subprocess.DEVNULL)
         try:
-            _until(lambda: _answers(self._socket), process)
+            _until(lambda: _answers(self.socket), process)
             yield
         finally:
             process.terminate()  # the guard hands it on
             process.wait()
+
+
+def guard_command(log: Path) -> list[str]:
+    """What stands before a service's command to guard it."""
+    return [str(POWERCUT), "guard", "--restarts", "0", "--log", str(log), "--"]
 
 
 def build(folder: Path) -> None:

@@ -62,6 +62,11 @@ def build_without_snapshots(program: Path) -> None:
     _compile(program, [EXAMPLES / "map" / "mapcli.c", *map_sources()], "-include", PMDK / "no_snapshot.h")
 
 
+def compile_with_maps(program: Path, source: Path) -> None:
+    """Compile a program that uses the maps."""
+    _compile(program, [source, *map_sources()])
+
+
 def _compile(program: Path, files: Sequence[Path], *options: str | Path) -> None:
     libraries = ["-lpmemobj", "-lpmem", "-pthread"]
     command = ["gcc", "-g", "-O1", *options, *includes(), "-o", program, *files, *libraries]

@@ -93,7 +93,7 @@ def test_after_many_kills_the_plan_is_the_same_and_heals(
     stepper = Stepper(programs, tmp_path)
     subprocess.run(stepper.command("work", 1), env=stepper.environment(), check=True)
     whens = 3 * ("before", "after", "middle")
-    assert {stepper.kill(Kill(15 + 9 * number, when)) for number, when in enumerate(whens)} == {-9}
+    assert {stepper.kill(Kill(3 + 4 * number, when)) for number, when in enumerate(whens)} == {-9}
     stepper.finish()
     assert not differing(NormalForm(stepper), truth, kills=len(whens))
     session = stepper.session()
@@ -112,7 +112,7 @@ def test_a_log_that_is_reclaimed_between_kills_names_the_same_lines(
     stepper = Stepper(programs, tmp_path)
     subprocess.run(stepper.command("work", 1), env=stepper.environment(), check=True)
     for number, when in enumerate(2 * ("before", "after", "middle")):
-        assert stepper.kill(Kill(15 + 13 * number, when)) == -9
+        assert stepper.kill(Kill(3 + 6 * number, when)) == -9
         with nobody_writes(stepper.log):
             assert reclaim_ended(stepper.log, floor=0) is not None
     stepper.finish()
@@ -126,7 +126,7 @@ def test_a_transaction_that_a_fault_cut_short_does_not_hinder_healing(
     programs: Path, uncut: Stepper, tmp_path: Path
 ) -> None:
     """Its undo log would be written over what healing took back, and hide whose data they are."""
-    in_last_transaction = calls(programs, tmp_path / "counted", True)[-24]
+    in_last_transaction = calls(programs, tmp_path / "counted", True)[-15]
     stepper = Stepper(programs, tmp_path)
     assert stepper.kill(Kill(in_last_transaction, "after")) == -9
     assert recovery(stepper.history), "the kill was in a transaction"

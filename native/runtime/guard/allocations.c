@@ -12,31 +12,35 @@
 
 size_t pmemobj_alloc_usable_size(struct object_id id);
 
-void pc_object(enum pc_guard_kind kind, struct object_id id, const void *site) {
-    struct pc_place place = {0, 0, false};
+size_t pc_object_size(struct object_id id) {
+    return id.offset ? NEXT(pmemobj_alloc_usable_size)(id) : 0;
+}
+
+void pc_object(enum pc_guard_kind kind, struct object_id id, size_t size, const void *site) {
+    struct pc_place place = {0, 0};
     if (id.offset && !is_of_pmdk(site))
         place = pc_place_of(NEXT(pmemobj_direct)(id));
     if (!place.pool)
         return;
-    pc_wait(&(struct pc_log_entry){.kind = kind,
-                                   .pool = place.pool,
-                                   .offset = place.offset,
-                                   .site = (uint64_t)(uintptr_t)site,
-                                   .transaction = pc_self.transaction,
-                                   .size = NEXT(pmemobj_alloc_usable_size)(id)});
-    if (!pc_self.transaction)
-        pc_log_waiting();
+    pc_log_note(&(struct pc_log_entry){.kind = kind,
+                                       .pool = place.pool,
+                                       .offset = place.offset,
+                                       .site = (uint64_t)(uintptr_t)site,
+                                       .transaction = pc_self.transaction,
+                                       .size = size});
+    if (!pc_self.transaction) /* else with what the transaction changes */
+        pc_log_write_staged(), pc_log_settle();
 }
 
 static int allocated(int failed, const struct object_id *where, const void *site) {
     if (!failed && where)
-        pc_object(PC_GUARD_ALLOCATE, *where, site);
+        pc_object(PC_GUARD_ALLOCATE, *where, pc_object_size(*where), site);
     return failed;
 }
 
 static void freed(const struct object_id *where, const void *site) {
     if (where)
-        pc_object(PC_GUARD_FREE, *where, site);
+        pc_object(PC_GUARD_FREE, *where, pc_object_size(*where), site);
 }
 
 #define FOR_CALLER(call)                                                                                     \

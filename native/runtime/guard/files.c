@@ -42,10 +42,12 @@ INTERPOSED int munmap(void *address, size_t size) {
 }
 
 INTERPOSED int msync(void *address, size_t size, int flags) {
-    if (pc_self.inside++ == 0)
-        pc_update(address, address, size, CALLER);
+    struct pc_place place = pc_place_of(address);
+    if (place.pool && size && !pc_self.inside)
+        pc_update(place, address, address, size, CALLER);
+    pc_log_write();
     int failed = (int)syscall(SYS_msync, address, size, flags);
-    pc_self.inside--;
+    pc_log_settle();
     if (!failed && (flags & MS_SYNC))
         pc_log_fenced();
     return failed;

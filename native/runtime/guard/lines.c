@@ -79,13 +79,13 @@ static void on_flush(const void *address, size_t size, const void *site) {
         return; /* a forked child: another thread of its parent may have had a slot for ever */
     for (uintptr_t line = (uintptr_t)address & ~(uintptr_t)(LINE - 1); line < end; line += LINE) {
         struct pc_place place = pc_place_of((const void *)line);
-        if (place.pool && !place.private)
+        if (place.pool)
             log_line(line, place, site);
     }
 }
 
 static void before_fence(void) {
-    pc_log_waiting();
+    pc_log_write();
     pc_log_fenced(); /* whatever is logged next is logged behind it */
 }
 

@@ -5,60 +5,68 @@
 #include "interpose/next.h"
 #include "updates.h"
 
-#define NO_DRAIN      (1u << 0) /* PMEM_F_MEM_NODRAIN, and the same of libpmemobj */
-#define NO_FLUSH      (1u << 5) /* PMEM_F_MEM_NOFLUSH */
-#define CALLER        __builtin_return_address(0)
-#define FENCES(flags) (!((flags) & (NO_DRAIN | NO_FLUSH)))
+#define NO_DRAIN (1u << 0) /* PMEM_F_MEM_NODRAIN, and the same of libpmemobj */
+#define NO_FLUSH (1u << 5) /* PMEM_F_MEM_NOFLUSH */
+#define CALLER   __builtin_return_address(0)
 
-/* Calls lie in each other: the outermost is logged. */
-#define LOGGED(log, call, fences)                                                                            \
-    if (pc_self.inside++ == 0)                                                                               \
+/* What lies in a pool is logged before the call; what lies in PMDK's notebook is let through. Calls lie in
+ * each other: the outermost is logged. What was streamed into the log is durable when this returns, if it has
+ * a fence, even where libpmem's own is none, as on processors without clwb: settling is one. */
+#define LOGGED(address, size, log, keep, call)                                                               \
+    if (pc_is_note(address) && !pc_log_due)                                                                  \
+        return call;                                                                                         \
+    struct pc_place place = pc_place_of(address);                                                            \
+    bool logged = place.pool && (size) && !pc_self.inside;                                                   \
+    if (logged) {                                                                                            \
+        pc_self.inside = true;                                                                               \
         log;                                                                                                 \
-    call;                                                                                                    \
-    pc_self.inside--;                                                                                        \
-    if (fences)                                                                                              \
-    pc_log_fenced()
+    }                                                                                                        \
+    keep call;                                                                                               \
+    if (logged)                                                                                              \
+        pc_self.inside = false;                                                                              \
+    pc_log_settle()
 
+#define UPDATE pc_update(place, address, address, size, CALLER)
 #define FLUSH(name)                                                                                          \
     INTERPOSED void name(const void *address, size_t size) {                                                 \
-        LOGGED(pc_update(address, address, size, CALLER), NEXT(name)(address, size), false);                 \
+        LOGGED(address, size, UPDATE, , NEXT(name)(address, size));                                          \
     }
-/* The same with a fence at its end: nothing that waits may wait any longer. */
+/* The same with a fence at its end: what is staged is written. */
 #define PERSIST(name)                                                                                        \
     INTERPOSED void name(const void *address, size_t size) {                                                 \
-        LOGGED((pc_update(address, address, size, CALLER), pc_log_waiting()), NEXT(name)(address, size),     \
-               true);                                                                                        \
+        LOGGED(address, size, UPDATE, , (fence(0), NEXT(name)(address, size)));                              \
     }
 #define SYNC(name)                                                                                           \
     INTERPOSED int name(const void *address, size_t size) {                                                  \
-        LOGGED((pc_update(address, address, size, CALLER), pc_log_waiting()),                                \
-               int failed = NEXT(name)(address, size), true);                                                \
+        LOGGED(address, size, UPDATE, int failed =, (fence(0), NEXT(name)(address, size)));                  \
         return failed;                                                                                       \
     }
+
+static bool flushes(unsigned flags) {
+    return !(flags & NO_FLUSH);
+}
+
+/* What follows has a fence, unless it has those flags. */
+static void fence(unsigned flags) {
+    if (flags & NO_DRAIN)
+        return;
+    pc_log_write();
+    if (flushes(flags))
+        pc_log_fenced();
+}
+
 #define COPY(name, flags)                                                                                    \
     INTERPOSED void *name(void *to, const void *from, size_t size) {                                         \
-        LOGGED(copied(to, from, size, flags, CALLER), NEXT(name)(to, from, size), FENCES(flags));            \
+        LOGGED(to, size, pc_update(place, to, from, size, CALLER), ,                                         \
+               (fence(flags), NEXT(name)(to, from, size)));                                                  \
         return to;                                                                                           \
     }
 #define COPY_WITH_FLAGS(name)                                                                                \
     INTERPOSED void *name(void *to, const void *from, size_t size, unsigned flags) {                         \
-        LOGGED(copied(to, from, size, flags, CALLER), NEXT(name)(to, from, size, flags), FENCES(flags));     \
+        LOGGED(to, size &&flushes(flags), pc_update(place, to, from, size, CALLER), ,                        \
+               (fence(flags), NEXT(name)(to, from, size, flags)));                                           \
         return to;                                                                                           \
     }
-
-static void copied(const void *to, const void *from, size_t size, unsigned flags, const void *caller) {
-    if (!(flags & NO_FLUSH))
-        pc_update(to, from, size, caller);
-    if (!(flags & NO_DRAIN))
-        pc_log_waiting();
-}
-
-static void filled(const void *to, int byte, size_t size, unsigned flags, const void *caller) {
-    if (!(flags & NO_FLUSH))
-        pc_fill(to, byte, size, caller);
-    if (!(flags & NO_DRAIN))
-        pc_log_waiting();
-}
 
 PERSIST(pmem_persist)
 FLUSH(pmem_flush)
@@ -74,27 +82,28 @@ COPY_WITH_FLAGS(pmem_memmove)
 
 #define FILL(name, flags)                                                                                    \
     INTERPOSED void *name(void *to, int byte, size_t size) {                                                 \
-        LOGGED(filled(to, byte, size, flags, CALLER), NEXT(name)(to, byte, size), FENCES(flags));            \
+        LOGGED(to, size, pc_fill(place, byte, size, CALLER), , (fence(flags), NEXT(name)(to, byte, size)));  \
         return to;                                                                                           \
     }
 FILL(pmem_memset_persist, 0)
 FILL(pmem_memset_nodrain, NO_DRAIN)
 
 INTERPOSED void *pmem_memset(void *to, int byte, size_t size, unsigned flags) {
-    LOGGED(filled(to, byte, size, flags, CALLER), NEXT(pmem_memset)(to, byte, size, flags), FENCES(flags));
+    LOGGED(to, size && flushes(flags), pc_fill(place, byte, size, CALLER), ,
+           (fence(flags), NEXT(pmem_memset)(to, byte, size, flags)));
     return to;
 }
 
 INTERPOSED void pmem_drain(void) {
-    pc_log_waiting();
+    fence(0);
     NEXT(pmem_drain)();
-    pc_log_fenced();
+    pc_log_settle();
 }
 
 INTERPOSED int pmem_deep_drain(const void *address, size_t size) {
-    pc_log_waiting();
+    fence(0);
     int failed = NEXT(pmem_deep_drain)(address, size);
-    pc_log_fenced();
+    pc_log_settle();
     return failed;
 }
 

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,20 +18,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAPPINGS_MOST = 64 };
 enum { SIGNATURE = 8, LANES = 5120, HEAP = 5136 }; /* in the descriptor of a pool of libpmemobj */
 
 static struct {
     uint64_t device, inode;
 } pools[PC_POOLS_MOST + 1];
 static unsigned pool_count;
-static struct pc_mapping {
-    uintptr_t low, high;
-    uint64_t offset; /* in the file, of `low` */
-    unsigned pool;
-    uint64_t private_low, private_high; /* offsets in the file; 0: not known */
-} mappings[MAPPINGS_MOST];
-static _Atomic unsigned mapping_count;
+struct pc_mapping pc_mappings[PC_MAPPINGS_MOST];
+_Atomic unsigned pc_mapping_count;
+uintptr_t pc_notebook;
+_Atomic size_t pc_notebook_size;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 void pc_pool_known(unsigned number, uint64_t device, uint64_t inode) {
@@ -116,40 +111,37 @@ static bool is_named(int file) {
     return false;
 }
 
-/* Where libpmemobj keeps the logs of its own transactions: they are empty whenever nothing is under way. */
-static bool is_private(struct pc_mapping *mapping, uint64_t offset) {
+/* The logs of libpmemobj's own transactions are empty whenever nothing is under way. */
+uintptr_t pc_find_private(struct pc_mapping *mapping) {
     const char *at = (const char *)mapping->low;
-    if (!mapping->private_high && mapping->offset == 0 && mapping->high - mapping->low > HEAP + 8 &&
-        memcmp(at, "PMEMOBJ", SIGNATURE) == 0) { /* a new pool gets its descriptor only by and by */
-        memcpy(&mapping->private_low, at + LANES, 8);
-        memcpy(&mapping->private_high, at + HEAP, 8);
+    size_t size = mapping->high - mapping->low;
+    uint64_t lanes, heap;
+    if (mapping->offset != 0 || size <= HEAP + 8 || memcmp(at, "PMEMOBJ", SIGNATURE) != 0)
+        return 0;
+    memcpy(&lanes, at + LANES, 8);
+    memcpy(&heap, at + HEAP, 8);
+    if (lanes >= heap || heap > size)
+        return 0;
+    mapping->private_low = mapping->low + lanes;
+    atomic_store_explicit(&mapping->private_high, mapping->low + heap, memory_order_release);
+    if (mapping == pc_mappings && !pc_notebook) {
+        pc_notebook = mapping->private_low;
+        atomic_store_explicit(&pc_notebook_size, heap - lanes, memory_order_release);
     }
-    return mapping->private_low <= offset && offset < mapping->private_high;
-}
-
-struct pc_place pc_place_of(const void *address) {
-    unsigned count = atomic_load_explicit(&mapping_count, memory_order_acquire);
-    for (unsigned i = 0; i < count; i++) {
-        struct pc_mapping *mapping = &mappings[i];
-        if ((uintptr_t)address - mapping->low < mapping->high - mapping->low) {
-            uint64_t offset = mapping->offset + ((uintptr_t)address - mapping->low);
-            return (struct pc_place){mapping->pool, offset, is_private(mapping, offset)};
-        }
-    }
-    return (struct pc_place){0, 0, false};
+    return mapping->low + heap;
 }
 
 void pc_mapped(void *address, size_t size, int file, int64_t offset, const void *caller) {
     if (!(is_of_pmdk(caller) || is_named(file)) || !pc_guard_begins())
         return;
     pthread_mutex_lock(&changing);
-    unsigned number = number_of(file), count = mapping_count;
-    if (number && count < MAPPINGS_MOST) {
-        mappings[count] = (struct pc_mapping){.low = (uintptr_t)address,
-                                              .high = (uintptr_t)address + size,
-                                              .offset = (uint64_t)offset,
-                                              .pool = number};
-        atomic_store_explicit(&mapping_count, count + 1, memory_order_release);
+    unsigned number = number_of(file), count = pc_mapping_count;
+    if (number && count < PC_MAPPINGS_MOST) {
+        pc_mappings[count] = (struct pc_mapping){.low = (uintptr_t)address,
+                                                 .high = (uintptr_t)address + size,
+                                                 .offset = (uint64_t)offset,
+                                                 .pool = number};
+        atomic_store_explicit(&pc_mapping_count, count + 1, memory_order_release);
     }
     pthread_mutex_unlock(&changing);
     if (number)
@@ -158,15 +150,17 @@ void pc_mapped(void *address, size_t size, int file, int64_t offset, const void 
 
 void pc_unmapped(const void *address, size_t size) {
     uintptr_t low = (uintptr_t)address, high = low + size;
-    if (!mapping_count)
+    if (!pc_mapping_count)
         return;
     pthread_mutex_lock(&changing);
     bool was_mapped = false;
-    for (unsigned i = 0; i < mapping_count; i++)
-        if (mappings[i].high && low <= mappings[i].low && mappings[i].high <= high) {
-            mappings[i].low = mappings[i].high = 0; /* an entry is not moved: others look at them meanwhile */
+    for (unsigned i = 0; i < pc_mapping_count; i++)
+        if (pc_mappings[i].high && low <= pc_mappings[i].low && pc_mappings[i].high <= high) {
+            pc_mappings[i].low = pc_mappings[i].high = 0;
             was_mapped = true;
         }
+    if (low <= pc_notebook && pc_notebook < high)
+        pc_notebook_size = 0;
     pthread_mutex_unlock(&changing);
     if (was_mapped)
         pc_lines_mapped(address, size, false);

@@ -1,8 +1,6 @@
 #define _GNU_SOURCE
 #include "real.h"
 
-#include "interpose/next.h"
-
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,15 +16,4 @@ int pc_real_munmap(void *address, size_t size) {
 bool pc_real_is_persistent(const void *address, size_t size) {
     int (*ask)(const void *, size_t) = (int (*)(const void *, size_t))dlsym(RTLD_NEXT, "pmem_is_pmem");
     return ask && ask(address, size);
-}
-
-void pc_real_flush(const void *address, size_t size) {
-    static void (*flush)(const void *, size_t);
-    if (!flush)
-        flush = (void (*)(const void *, size_t))next_function("pmem_flush");
-    flush(address, size);
-}
-
-void pc_real_drain(void) {
-    ((void (*)(void))next_function("pmem_drain"))();
 }

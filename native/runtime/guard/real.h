@@ -8,9 +8,7 @@
 
 void *pc_real_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset);
 int pc_real_munmap(void *address, size_t size);
-/* libpmem's, if the program has it; else nothing is persistent memory and nothing is flushed. */
+/* libpmem's, if the program has it; else nothing is persistent memory. */
 bool pc_real_is_persistent(const void *address, size_t size);
-void pc_real_flush(const void *address, size_t size);
-void pc_real_drain(void);
 
 #endif

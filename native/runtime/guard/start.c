@@ -86,3 +86,8 @@ static __attribute__((constructor)) void start(void) {
     if (folder && next)
         note_faults(folder);
 }
+
+static __attribute__((destructor)) void end(void) {
+    pc_log_write_staged();
+    pc_log_settle();
+}

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static struct {
 } libraries[LIBRARIES_MOST];
 static unsigned library_count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool found;
 
 void *next_function(const char *name) {
     void *function = dlsym(RTLD_NEXT, name);
@@ -47,10 +49,12 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *with) {
 
 static void find_libraries(void) {
     dl_iterate_phdr(look_at, NULL);
+    atomic_store_explicit(&found, true, memory_order_release);
 }
 
 bool is_of_pmdk(const void *address) {
-    pthread_once(&once, find_libraries);
+    if (!atomic_load_explicit(&found, memory_order_acquire))
+        pthread_once(&once, find_libraries);
     for (unsigned i = 0; i < library_count; i++)
         if ((uintptr_t)address - libraries[i].low < libraries[i].high - libraries[i].low)
             return true;
@@ -59,10 +63,14 @@ bool is_of_pmdk(const void *address) {
 
 /* The parameters are words up to PARAM_NONE; more than there are does no harm. */
 int next_tx_begin(void *pool, void *target, va_list more) {
-    int (*begin)(void *, void *, ...) = (int (*)(void *, void *, ...))next_function("pmemobj_tx_begin");
-    void *w[TX_WORDS] = {NULL};
+    static int (*begin)(void *, void *, ...);
+    if (!begin)
+        begin = (int (*)(void *, void *, ...))next_function("pmemobj_tx_begin");
+    void *w[TX_WORDS] = {va_arg(more, void *)};
+    if ((int)(uintptr_t)w[0] == PARAM_NONE) /* nearly always */
+        return begin(pool, target, w[0]);
     for (unsigned i = 0; i < TX_WORDS - 3;) {
-        w[i] = va_arg(more, void *);
+        w[i] = i ? va_arg(more, void *) : w[0];
         int kind = (int)(uintptr_t)w[i++];
         for (int values = kind == PARAM_CALLBACK ? 2 : kind != PARAM_NONE; values > 0; values--)
             w[i++] = va_arg(more, void *);

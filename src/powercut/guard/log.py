@@ -203,8 +203,7 @@ class GuardLog:
     @property
     def next_numbers(self) -> tuple[int, int]:
         """The first segment and the first sequence number that are free."""
-        last = max(segments_of(self.folder))
-        return last + 1, int(self.records["sequence"][-1]) + 1 if len(self.records) else 1
+        return last_segment(self.folder) + 1, int(self.records["sequence"][-1]) + 1 if len(self.records) else 1
 
 
 def require_log(folder: Path, hint: str) -> None:
@@ -220,6 +219,11 @@ def segments_of(folder: Path) -> dict[int, Path]:
     except OSError as error:
         raise UsageError("no-guard-log", f"{folder} holds no checkpoint log: {error.strerror}.") from error
     return dict(sorted(found.items()))
+
+
+def last_segment(folder: Path) -> int:
+    """The number of the newest segment, 0: there is none."""
+    return max(segments_of(folder), default=0)
 
 
 def head_of(path: Path, content: bytes) -> Head:

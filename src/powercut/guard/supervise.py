@@ -20,6 +20,7 @@ from powercut.errors import EnvironmentFailure, UsageError
 from powercut.guard.endings import OF_A_SHELL, Ending, place_calls, read_fault, remember, remembered, source_of
 from powercut.guard.folder import nobody_writes
 from powercut.guard.history import History
+from powercut.guard.housekeeping import Housekeeping, sweep
 from powercut.guard.log import GuardLog, segments_of
 from powercut.guard.reclaim import VERSIONS, Reclaiming, reclaim_ended
 from powercut.guard.signals import HandingOn, end
@@ -87,8 +88,9 @@ class Supervisor:
         environment = self._environment()
         (self._folder / "fault").unlink(missing_ok=True)
         segment = self._folder / f"{environment['POWERCUT_GUARD_NEXT'].split()[0]}.segment"
+        ahead = Housekeeping(self._folder, int(segment.stem))
         reclaiming = Reclaiming(self._folder, self._versions, self._say)
-        with HandingOn() as told, self._looking_after(segment), reclaiming:
+        with HandingOn() as told, self._looking_after(segment), ahead, reclaiming:
             service = self._start(environment)
             try:
                 told.to(service)
@@ -171,6 +173,7 @@ class Supervisor:
         """What the library needs to know; the log is put in order first."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            sweep(self._folder)  # of a supervisor that was killed
         except OSError as error:
             message = f"there can be no log in {self._folder}: {error.strerror}."
             raise UsageError("guard-folder", message, "Name another folder with --log.") from error
