@@ -13,13 +13,13 @@ _TYPE = re.compile(r"^(?:struct|enum) pc_\w+ \{.*?\};$", re.MULTILINE | re.DOTAL
 
 
 def reference() -> str:
-    """Types, then calls in the groups of the header."""
+    """Types, then calls in the groups of the header; those that need no POWERCUT stand before the others."""
     text = HEADER.read_text()
-    types, _, rest = text.partition("#ifdef POWERCUT\n")
+    always, _, rest = text.partition("#ifdef POWERCUT\n")
     calls = rest.partition("#else /* not POWERCUT")[0]
-    parts = [_prose(_COMMENT.search(text)[1]), "## Types", *(_code(found) for found in _paragraphs(types))]  # type: ignore[index]
+    parts = [_prose(_COMMENT.search(text)[1]), "## Types", *(_code(found) for found in _paragraphs(always))]  # type: ignore[index]
     parts += ["## Functions", "```c\n" + "\n".join(_FUNCTION.findall(calls)) + "\n```", "## Calls"]
-    return "\n\n".join([*parts, *_groups(calls)])
+    return "\n\n".join([*parts, *_groups(always), *_groups(calls)])
 
 
 def _paragraphs(text: str) -> list[str]:

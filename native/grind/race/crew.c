@@ -137,11 +137,31 @@ static void sleep_for(UInt microseconds) {
                      : "rcx", "r11", "memory");
 }
 
+/* Valgrind leaves itself a dozen descriptors above the program's: one for each thread needs more. */
+static void make_room(void) {
+    static Bool made;
+    struct vki_rlimit limit;
+    if (made || VG_(getrlimit)(VKI_RLIMIT_NOFILE, &limit) != 0)
+        return;
+    made = True;
+    limit.rlim_cur = limit.rlim_max - limit.rlim_cur < PC_CHANNEL_SLOTS ? limit.rlim_max
+                                                                        : limit.rlim_cur + PC_CHANNEL_SLOTS;
+    VG_(setrlimit)(VKI_RLIMIT_NOFILE, &limit);
+}
+
+/* Out of the program's reach; less than 0 if there is no room, and then nobody waits for the thread. */
 static Int open_state(Int id) {
     HChar path[64];
+    make_room();
     VG_(snprintf)(path, sizeof(path), "/proc/self/task/%d/stat", id);
     SysRes file = VG_(open)(path, VKI_O_RDONLY, 0);
-    return sr_isError(file) ? -1 : VG_(safe_fd)((Int)sr_Res(file));
+    if (sr_isError(file))
+        return -1;
+    Int moved = VG_(fcntl)((Int)sr_Res(file), VKI_F_DUPFD, (Addr)VG_(fd_hard_limit));
+    VG_(close)((Int)sr_Res(file));
+    if (moved >= 0)
+        VG_(fcntl)(moved, VKI_F_SETFD, VKI_FD_CLOEXEC);
+    return moved;
 }
 
 /* The state of a thread as the file says, from its start: 'S' if it sleeps, '?' if it is gone. */
