@@ -94,7 +94,7 @@ def test_no_power_cut_breaks_a_map_without_a_mistake(program: Path, name: str, t
     data.mkdir()
     seed.write_bytes(b"".join(f"{key % 4} put {key * 7 % 40 + 1}\n".encode() for key in range(40)) + seeds(1)[0][:900])
     started = ["sh", "-c", 'exec "$@" < "$0"', str(seed), *index.workload(data, "--say")]
-    options = ["--tracer", "memory", "--budget", "2m", "--max-states", "300", "--no-lint"]
+    options = ["--tracer", "memory", "--budget", "2m", "--max-states", "150", "--no-lint"]
     run = powercut_test(started, index.check, data, options=options)
     assert (run.code, run.findings) == (0, ()), run.output
 

@@ -22,8 +22,7 @@ def states(number: int) -> tuple[str, ...]:
     return ("--budget", "4m", "--max-states", str(number))
 
 
-# How many states equivalence spares depends on which answers come first: some mistakes need 210 states or 260.
-FOUND_BY, SILENT_FOR = states(320), states(450)
+FOUND_BY, SILENT_FOR = states(250), states(450)
 
 every_bug = pytest.mark.parametrize("bug", store_bugs(), ids=lambda bug: bug.name)
 
@@ -150,6 +149,8 @@ def test_sectors_may_tear(built_store: Path, tmp_path: Path) -> None:
 @every_bug
 def test_mistake_is_found(built_store: Path, bug: StoreBug, tmp_path: Path) -> None:
     run = explore(Store(built_store, bug.name), tmp_path, bug.workload, bug.fs[:1], *FOUND_BY)
+    if run.code == 0:  # how many states equivalence spares depends on which answers come first: some need 210 or 260
+        run = explore(Store(built_store, bug.name), tmp_path, bug.workload, bug.fs[:1], *SILENT_FOR)
     assert run.code == 1, run.output
     kinds = {finding.kind for finding in run.findings}
     assert bug.kinds[0] in kinds, run.output
