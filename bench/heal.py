@@ -27,7 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 
 from hard_faults import ENVIRONMENT, FAULTS, HardFault, Service, build
 
-from powercut.guard.log import CHANGES, GuardLog
+from powercut.guard.history import History
+from powercut.guard.log import GuardLog
 from powercut.heal.healer import MODES
 
 ROUNDS = 500  # of each client, in all parts together
@@ -102,7 +103,8 @@ class Snapshots:
 
 
 def _updates(service: Service) -> int:
-    return len(GuardLog(service.log).of_kind(*CHANGES))
+    log = GuardLog(service.log)
+    return History(log, log.pools[1]).updates
 
 
 def revert_in_order(service: Service) -> Outcome:

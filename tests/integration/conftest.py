@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -50,3 +51,15 @@ def data(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The service of tests/guard_programs, which `powercut guard` watches."""
+    source = Path(__file__).parents[1] / "guard_programs" / "service.c"
+    libraries = ["-lpmemobj", "-lpmem", "-lpthread"]
+
+    def build(folder: Path) -> None:
+        subprocess.run(["gcc", "-g", "-O1", "-o", folder / "service", source, *libraries], check=True)
+
+    return built_once(tmp_path_factory, "guard-service", build) / "service"

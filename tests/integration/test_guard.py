@@ -27,13 +27,6 @@ SOURCE = Path(__file__).parents[1] / "guard_programs" / "service.c"
 pytestmark = pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there")
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("guard") / "service"
-    subprocess.run(["gcc", "-g", "-O1", "-o", program, SOURCE, "-lpmemobj", "-lpmem", "-lpthread"], check=True)
-    return program
-
-
 @pytest.fixture(autouse=True)
 def persistent_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PMEM_IS_PMEM_FORCE", "1")

@@ -22,16 +22,8 @@ from powercut.guard.supervise import Supervisor, Watch
 
 NEVER_DURABLE = 1024  # bytes that libpmemobj writes without ever making them durable
 ROUNDS = "6000"  # of four threads: more than two segments
-SOURCE = Path(__file__).parents[1] / "guard_programs" / "service.c"
 
 pytestmark = pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there")
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("housekeeping") / "service"
-    subprocess.run(["gcc", "-g", "-O1", "-o", program, SOURCE, "-lpmemobj", "-lpmem", "-lpthread"], check=True)
-    return program
 
 
 @pytest.fixture(autouse=True)

@@ -31,13 +31,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("heal") / "service"
-    subprocess.run(["gcc", "-g", "-O1", "-o", program, SOURCE, "-lpmemobj", "-lpmem", "-lpthread"], check=True)
-    return program
-
-
 class Sick:
     """A service with a hard fault: its pool, its log, and what it said."""
 

@@ -74,7 +74,7 @@ define internal void @fill(ptr noundef %0) !dbg !20 {
 declare void @pmem_persist(ptr noundef, i64 noundef)
 declare void @fail()
 
-!10 = !DIFile(filename: "src/box.c", directory: "/home/somebody")
+!10 = !DIFile(filename: "src/box.c", directory: "/src")
 !20 = distinct !DISubprogram(name: "any", scope: !10, file: !10, line: 1)
 !30 = !DILocation(line: 10, column: 3, scope: !20)
 !31 = !DILocation(line: 20, column: 3, scope: !20)

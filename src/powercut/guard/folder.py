@@ -1,4 +1,4 @@
-"""The folder of a log, and its pools: who may write them, and how files get into the folder.
+"""The folder of a log, and its pools: who may write them.
 
 Two locks are held by processes and vanish with them: `lock` by the one program that writes the log, which is the
 service, for as long as it lives, or powercut, while it adds to the log, heals or undoes; `reclaiming` by whoever makes
@@ -8,11 +8,9 @@ the log smaller, which may go on while the service writes.
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from powercut.errors import UsageError
 
@@ -46,31 +44,6 @@ def nobody_uses(pool: Path) -> Iterator[None]:
             message = f"a program has the pool {pool} open."
             raise UsageError("pool-in-use", message, "Stop it first. Nothing was changed.") from error
         yield
-
-
-@contextmanager
-def new_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that gets its name, in the place of one that has it, when it is complete and durable; else it is gone."""
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.rename(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -34,8 +34,9 @@ from pathlib import Path
 import numpy as np
 
 from powercut import _engine
+from powercut.durable import new_file
 from powercut.errors import UsageError
-from powercut.guard.folder import new_file, nobody_reclaims
+from powercut.guard.folder import nobody_reclaims
 from powercut.guard.log import MAGIC, SEGMENT_HEAD, VERSION, Head, SegmentState, head_of, segments_of
 
 VERSIONS = 3  # of each byte
@@ -136,7 +137,7 @@ def _segments(folder: Path) -> list[_Segment]:
         found.append(_Segment(number, path, head, path.stat().st_size))
     first = max((i for i, segment in enumerate(found) if segment.is_compacted), default=0)
     _remove(found[:first], max((int(segment.head["run"]) for segment in found), default=0))
-    for part in folder.glob("*.segment.part"):
+    for part in folder.glob("*.segment.*part"):
         part.unlink()
     return found[first:]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from powercut import _engine
-from powercut.guard.folder import new_file
+from powercut.durable import new_file
 from powercut.guard.history import History
 from powercut.guard.log import MAGIC, RECORD, SEGMENT_HEAD, VERSION, Array, GuardLog, Pool, RecordKind, SegmentState
 

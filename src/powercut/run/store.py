@@ -11,7 +11,6 @@ Runs are numbered; a run is written whole or not at all (a new file, synced, ren
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import stat
@@ -21,6 +20,7 @@ from typing import Any
 import msgspec
 
 from powercut import __version__
+from powercut.durable import new_file
 from powercut.errors import EnvironmentFailure, UsageError
 from powercut.findings.finding import Finding
 from powercut.lint.misuse import Misuse
@@ -151,27 +151,10 @@ def write_durably(path: Path, content: bytes) -> None:
         if target.exists() and not stat.S_ISREG(target.stat().st_mode):
             target.write_bytes(content)  # a pipe or a device, which must not be replaced
         else:
-            _replace(target, content)
+            with new_file(target) as file:
+                file.write(content)
     except OSError as error:
         raise EnvironmentFailure("output-unwritable", f"cannot write {path}: {error.strerror}.") from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        with open(beside, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.rename(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def load_run(path: Path) -> SavedRun:
