@@ -2,7 +2,8 @@
 /* What Valgrind's core does otherwise than we want, changed at link time (ld --wrap=SYMBOL).
  *
  * After: the tool needs neither the `valgrind` launcher nor the files of an installed Valgrind, costs nothing
- * for symbols that nobody here reads, leaves no file behind, and hands programs it cannot run to the kernel.
+ * for symbols that nobody here reads, leaves no file behind, hands programs it cannot run to the kernel, and
+ * dies of the signal that the program died of.
  */
 #include "core.h"
 
@@ -20,6 +21,9 @@ Bool __real_vgPlain_should_we_trace_this_child(const HChar *program, const HChar
 Bool __wrap_vgPlain_should_we_trace_this_child(const HChar *program, const HChar **arguments);
 ULong __wrap_vgPlain_di_notify_mmap(Addr address, Bool allow_sk_file_v, Int use_fd);
 void __wrap_vgPlain_make_coredump(ThreadId tid, const void *info, ULong max_size);
+void __real_vgPlain_kill_self(Int signal);
+void __wrap_vgPlain_kill_self(Int signal);
+extern SysRes VG_(do_syscall)(UWord number, UWord, UWord, UWord, UWord, UWord, UWord, UWord, UWord);
 
 /* The tool is its own launcher, for the programs that the program executes. Nothing may be allocated yet. */
 HChar *__wrap_vgPlain_getenv(const HChar *name) {
@@ -39,6 +43,21 @@ ULong __wrap_vgPlain_di_notify_mmap(Addr address, Bool allow_sk_file_v, Int use_
 
 /* It would be written into the current folder, which may be the data folder. */
 void __wrap_vgPlain_make_coredump(ThreadId tid, const void *info, ULong max_size) {
+}
+
+static void call(UWord number, UWord a, UWord b, UWord c, UWord d) {
+    (void)VG_(do_syscall)(number, a, b, c, d, 0, 0, 0, 0);
+}
+
+/* Valgrind sends the signal to the process. If another thread is still on its way out, it may be the one that
+ * gets it, and this one goes on, to complain that it lives, and exits: the program would have failed, not
+ * crashed. */
+void __wrap_vgPlain_kill_self(Int signal) {
+    const ULong by_default[4] = {0}, set = 1ull << (signal - 1);
+    call(__NR_rt_sigaction, (UWord)signal, (UWord)by_default, 0, sizeof(set));
+    call(__NR_rt_sigprocmask, VKI_SIG_UNBLOCK, (UWord)&set, 0, sizeof(set));
+    call(__NR_tgkill, (UWord)VG_(getpid)(), (UWord)VG_(gettid)(), (UWord)signal, 0);
+    __real_vgPlain_kill_self(signal);
 }
 
 static Bool is_foreign(const HChar *program) {

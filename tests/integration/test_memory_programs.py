@@ -102,6 +102,32 @@ def test_a_program_that_crashes(data: Path) -> None:
     assert sorted(path.name for path in data.iterdir()) == ["f"]
 
 
+def test_a_program_whose_thread_dies_while_others_sleep_dies_of_that_signal(data: Path) -> None:
+    """They are on their way out then, and may take the signal that the process sends itself."""
+    body = r"""
+    #include <pthread.h>
+    static void *wait_for_ever(void *unused) { for (;;) pause(); return unused; }
+    static void *die(void *unused) { raise(SIGSEGV); return unused; }
+    static void be_many(void) {
+        pthread_t thread;
+        for (int i = 0; i < 12; i++) pthread_create(&thread, NULL, wait_for_ever, NULL);
+        pthread_create(&thread, NULL, die, NULL);
+        pthread_join(thread, NULL);
+    }
+    int main(void) {
+        int status, other = 0;
+        for (int i = 0; i < 40; i++) {
+            pid_t child = fork();
+            if (child == 0) be_many();
+            waitpid(child, &status, 0);
+            other += !WIFSIGNALED(status) || WTERMSIG(status) != SIGSEGV;
+        }
+        return other;
+    }"""
+    run = trace(data, body)
+    assert run.trace.meta["exit"] == b"exited 0"
+
+
 def test_programs_that_cannot_be_run(data: Path) -> None:
     tool = ("--memory-tool", str(TOOL))
     assert "not found" in record(data, ["no-such-program"], *tool, code=127).stderr
