@@ -109,7 +109,7 @@ def _replays(target: Target) -> Iterator[int]:
     run = load_run(folder)
     for finding in run.findings:
         if target.wanted(finding) and finding.race is not None:
-            yield replay_race(folder, run, finding, finding.race, REPLAYS, views=True).seen
+            yield replay_race(folder, run, finding, finding.race, REPLAYS, lambda _: None, views=True).seen
 
 
 def _tell(name: str, hunted: Hunted) -> None:

@@ -51,6 +51,7 @@ def _replay_race(output: Path, name: str, image: Path | None, tries: int) -> int
     from powercut import _engine
     from powercut.errors import ExitCode
     from powercut.race.replay import replay_race
+    from powercut.report.terminal import Terminal
     from powercut.run.replay import export_image, rebuild
     from powercut.run.store import find_finding
 
@@ -59,6 +60,7 @@ def _replay_race(output: Path, name: str, image: Path | None, tries: int) -> int
     if image is not None:
         export_image(*rebuild(folder, finding), image)
     views, _ = _engine.can_enter_view()
-    replayed = replay_race(folder, run, finding, finding.race, tries, views=views)
+    with Terminal() as terminal:
+        replayed = replay_race(folder, run, finding, finding.race, tries, terminal.tell, views=views)
     click.echo(f"seen again in {replayed.seen} of {replayed.tries} executions")
     return int(ExitCode.FINDINGS if replayed.seen else ExitCode.NOTHING_FOUND)

@@ -200,7 +200,8 @@ class Supervisor:
                 continue
             found = catch_up(history)
             if found:
-                self._say(f"{pool.path} differs from its log in {found} places: they are added to it")
+                changes = f"{found} changes were" if found > 1 else "1 change was"
+                self._say(f"{pool.path}: {changes} made without guard, or just as the service died; now in the log")
             facts = pool.path.stat()
             known.append(f"{number} {facts.st_dev} {facts.st_ino}")
         return known

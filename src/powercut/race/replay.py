@@ -6,7 +6,6 @@ execution: it is built from the saved trace, as that of any other finding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 
@@ -18,19 +17,14 @@ from powercut.race.schedule import load_schedule
 from powercut.record.recorder import RecordOptions, find_program
 from powercut.record.tracers import require_memory_tool
 from powercut.report.difference import row_of
+from powercut.report.events import Repeated, Subscriber
 from powercut.run.store import SavedRun
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """How often a race was seen again, of how many executions."""
-
-    seen: int
-    tries: int
-
-
-def replay_race(folder: Path, run: SavedRun, finding: Finding, race: Race, tries: int, *, views: bool) -> Replayed:
-    """Execute the program of a run again, as the finding says."""
+def replay_race(
+    folder: Path, run: SavedRun, finding: Finding, race: Race, tries: int, tell: Subscriber, *, views: bool
+) -> Repeated:
+    """Execute the program of a run again, as the finding says; how often it was seen again."""
     schedule = load_schedule(_inside(folder, race.plan))
     seed = _inside(folder, race.seed).read_bytes() if race.seed else b""
     cwd = Path(str(run.race.get("cwd", ".")))
@@ -43,7 +37,11 @@ def replay_race(folder: Path, run: SavedRun, finding: Finding, race: Race, tries
         )
         stage = Stage(run.command, options, Path(scratch), run.timeout)
         rehearsal = Rehearsal(stage, row_of(finding.state))
-        return Replayed(sum(rehearsal.shows(finding, seed, schedule) for _ in range(tries)), tries)
+        seen = 0
+        for done in range(1, tries + 1):
+            seen += rehearsal.shows(finding, seed, schedule)
+            tell(Repeated(seen, done, tries))
+        return Repeated(seen, tries, tries)
 
 
 def _inside(folder: Path, name: str) -> Path:

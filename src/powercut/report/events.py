@@ -70,11 +70,20 @@ class Raced:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """A race was executed again."""
+
+    seen: int
+    done: int
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A new finding."""
 
     finding: Finding
 
 
-Event = Said | Progress | Weighed | Raced | Found
+Event = Said | Progress | Weighed | Raced | Repeated | Found
 Subscriber = Callable[[Event], None]

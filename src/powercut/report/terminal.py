@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from powercut.report.events import Event, Found, Progress, Raced, Said, Weighed
+from powercut.report.events import Event, Found, Progress, Raced, Repeated, Said, Weighed
 from powercut.report.race import raced_table, raced_words
 from powercut.report.text import printable
 
@@ -65,15 +65,17 @@ class Terminal:
             click.echo(line, err=True)
 
 
-def _live(event: Progress | Weighed | Raced) -> RenderableType:
+def _live(event: Progress | Weighed | Raced | Repeated) -> RenderableType:
     """What a terminal shows while a search goes on: the counts of a race in columns, others in a line."""
     if isinstance(event, Raced):
         return raced_table(event.counts, event.rate, event.left)
     return _markup_free(progress_line(event))
 
 
-def progress_line(progress: Progress | Weighed | Raced) -> str:
+def progress_line(progress: Progress | Weighed | Raced | Repeated) -> str:
     """How far the search is, in one line."""
+    if isinstance(progress, Repeated):
+        return f"seen again in {progress.seen} of {progress.done} executions, {progress.tries} in all"
     left = f", {progress.left:.0f} s left" if progress.left is not None else ""
     if isinstance(progress, Raced):
         return f"{raced_words(progress.counts)}, {progress.rate:.1f}/s{left}"
