@@ -1,11 +1,9 @@
 /* Who made each word of a pool what it is (src/powercut/guard/versions.py).
  *
  * Before: what a pool holds, for each word whether its author is known, and changes, oldest first. After: the
- * pool holds them, and it is known which words each of them made what they are. A change that leaves a word
- * as it was does not become its author, unless it has a known one and the word had none: programs persist
- * whole objects, and the guard's own records cover small gaps, so most words of most changes are as they
- * were. */
+ * pool holds them, and it is known which words each of them made what they are. */
 #include "engine.h"
+#include "guard_authorship.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,12 +11,7 @@
 #include <string.h>
 
 enum { WORD = 8 };
-enum { /* who made a change */
-       UNKNOWN,
-       KNOWN,
-       CHANGER, /* known, and wrote only what is not as it was */
-       FREED,   /* no change: the words have no author any more */
-};
+enum { FREED = PC_AUTHOR_CHANGER + 1 }; /* no change: the words have no author any more */
 
 struct change { /* versions.py: CHANGE */
     int64_t record, offset, size, position;
@@ -81,10 +74,10 @@ static bool apply(struct replay *replay, const struct change *change, const char
         else
             memcpy(now, data + (at - change->offset), (size_t)(next - at));
         bool same = memcmp(replay->image + at, now, (size_t)(next - at)) == 0;
-        if (same && (*known || change->who != KNOWN))
+        if (!pc_is_new_version(same, *known, change->who))
             continue;
         memcpy(replay->image + at, now, (size_t)(next - at));
-        *known = change->who != UNKNOWN;
+        *known = change->who != PC_AUTHOR_UNKNOWN;
         if (!add(replay, (struct piece){change->record, at, next}))
             return false;
     }

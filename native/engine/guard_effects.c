@@ -1,4 +1,5 @@
 #include "guard_effects.h"
+#include "guard_authorship.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -47,12 +48,18 @@ static uint64_t in_page(uint64_t offset, uint64_t left) {
     return left < room ? left : room;
 }
 
+static enum pc_author author_of(const struct pc_guard_record *record) {
+    if ((record->flags & (PC_GUARD_LIBRARY | PC_GUARD_RESTORE)) || record->kind == PC_GUARD_FOUND)
+        return PC_AUTHOR_UNKNOWN;
+    return record->flags & PC_GUARD_CHANGES ? PC_AUTHOR_CHANGER : PC_AUTHOR_KNOWN;
+}
+
 uint64_t pc_effects_add(struct pc_effects *effects, const struct pc_guard_record *record, const char *data) {
     uint64_t bits = effects->count;
     if (!make_room(effects, record->size))
         return UINT64_MAX;
-    bool own = !(record->flags & (PC_GUARD_LIBRARY | PC_GUARD_RESTORE)) && record->kind != PC_GUARD_FOUND;
-    bool adopts = own && !(record->flags & PC_GUARD_CHANGES), fill = record->kind == PC_GUARD_FILL;
+    enum pc_author author = author_of(record);
+    bool fill = record->kind == PC_GUARD_FILL;
     for (uint64_t at = 0, size; at < record->size; at += size) {
         uint64_t offset = record->offset + at;
         struct page *page = page_of(effects, record->pool, offset);
@@ -63,10 +70,10 @@ uint64_t pc_effects_add(struct pc_effects *effects, const struct pc_guard_record
         size = in_page(offset, record->size - at);
         for (uint64_t i = 0; i < size; i++) {
             char now = data[fill ? 0 : at + i];
-            if (there[i] == now && (known[i] || !adopts))
+            if (!pc_is_new_version(there[i] == now, known[i], author))
                 continue;
             there[i] = now;
-            known[i] = own;
+            known[i] = author != PC_AUTHOR_UNKNOWN;
             effects->bits[(bits + at + i) / 8] |= (unsigned char)(1u << (bits + at + i) % 8);
         }
     }

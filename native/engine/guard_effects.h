@@ -1,10 +1,7 @@
 /* Which bytes of a pool a change made what they are.
  *
  * Before: changes and frees are told oldest first, from the bases on. After each: for each byte of it whether
- * that is a new version. One that a change leaves as it was is none: programs make whole objects durable of
- * which they changed one field, and those changes would soon push out the one that matters. But if nobody is
- * known to have written the byte before (it was found, is PMDK's, or of an object that was freed), whoever
- * writes it again is the one to name. */
+ * that is a new version (guard_authorship.h): others would soon push out the one that matters. */
 #ifndef POWERCUT_GUARD_EFFECTS_H
 #define POWERCUT_GUARD_EFFECTS_H
 
