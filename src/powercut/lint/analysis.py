@@ -70,18 +70,19 @@ def gaps(trace: Trace) -> list[str]:
     return found
 
 
-def analyse(trace: Trace, memory: Memory) -> Analysis:
-    """Look for all patterns in a trace."""
+def analyse(trace: Trace, memory: Memory, places: Places | None = None) -> Analysis:
+    """Look for all patterns in a trace; `places` of it may be known already."""
     started = time.monotonic()
-    sightings, roles, places = Sightings(), StackRoles(trace), Places(trace)
+    sightings, roles, places = Sightings(), StackRoles(trace), places or Places(trace)
     internal = roles.internal()
     found = walk(trace, memory, internal)
     files = FilePass(trace, found, persistent_files(found, memory), internal, sightings)
     files.walk()
     interpret(found, memory, roles, files.paths, sightings)
     stacks = {stack for sighting in sightings for stack in (sighting.stack, sighting.other)}
-    places.prepare(stacks)
-    blame = Blame(places, {*found.storing, *files.changing} if stacks else ())
+    changing = {*found.storing, *files.changing} if stacks else set()
+    places.prepare(stacks | changing)
+    blame = Blame(places, changing)
     return Analysis(_merged(sightings, blame), found.records, len(trace.written), time.monotonic() - started)
 
 

@@ -77,7 +77,8 @@ class Exploration:
         self._spending = Spending(budget, self._taken)
         self._last_progress = time.monotonic()
         patience = Patience(self._spending.left)
-        self._diagnosis = Diagnosis(timelines, Places(timelines[0].trace), self.ask, self.where_it_dies, patience)
+        self.places = Places(timelines[0].trace)
+        self._diagnosis = Diagnosis(timelines, self.places, self.ask, self.where_it_dies, patience)
 
     @property
     def findings(self) -> list[Finding]:

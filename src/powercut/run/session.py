@@ -16,6 +16,7 @@ from powercut import __version__, _engine
 from powercut.errors import EnvironmentFailure
 from powercut.findings.baseline import Identified
 from powercut.findings.finding import RACE_KINDS, FindingKind
+from powercut.findings.places import Places
 from powercut.lint.analysis import analyse, confirm
 from powercut.lint.patterns import PATTERNS
 from powercut.model.filesystem import file_systems
@@ -124,7 +125,7 @@ class Session:
         self.notes += exploration.notes
         self._say_what_was_missed(timelines, exploration)
         run = self._saved(trace, timelines, exploration, time.monotonic() - started)
-        self._lint(trace, run)
+        self._lint(trace, run, exploration.places)
         self._mark_known(run)
         for finding in run.findings:
             finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + self.output_option()
@@ -210,10 +211,10 @@ class Session:
                 executor.close()
         return hearing.outcome(self.notes, time.monotonic() - started)
 
-    def _lint(self, trace: Trace, run: SavedRun) -> None:
+    def _lint(self, trace: Trace, run: SavedRun, places: Places) -> None:
         """Add what the trace analysis finds; not after an interrupt, which should end soon."""
         if self.settings.lint and not run.interrupted:
-            run.misuses = analyse(trace, memory(self.settings.memory)).misuses
+            run.misuses = analyse(trace, memory(self.settings.memory), places).misuses
             confirm(run.misuses, run.findings)
 
     def _mark_known(self, run: SavedRun) -> None:

@@ -17,10 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection
-
+from powercut.trace.elf import Elf, ElfError
 from powercut.trace.layout import TableKind
 from powercut.trace.pycode import parse_pycode
 from powercut.trace.reader import Trace
@@ -32,6 +29,9 @@ _PYTHON = 2
 
 _ADDR2LINE_SECONDS = 120
 """A debug build of a browser takes a minute; beyond that a report without lines is better than none."""
+
+_FEW_STACKS = 1000
+"""So many take no longer than one: nearly all the time goes into reading line information, once for each run of it."""
 
 _MARK = re.compile(r"0x[0-9a-f]{16}")
 _DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
@@ -68,15 +68,6 @@ class _Module:
     symbols: SymbolTable | None = None
 
 
-def _build_id(elf: ELFFile) -> str:
-    for section in elf.iter_sections():
-        if isinstance(section, NoteSection):
-            for note in section.iter_notes():
-                if note["n_type"] == "NT_GNU_BUILD_ID":
-                    return str(note["n_desc"])
-    return ""
-
-
 def _separate_debug_file(build_id: str) -> bool:
     """Distributions ship line information in a file of its own that addr2line finds by itself."""
     return bool(build_id) and Path(f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug").exists()
@@ -85,12 +76,12 @@ def _separate_debug_file(build_id: str) -> bool:
 def _open_module(path: str) -> _Module:
     try:
         with open(path, "rb") as stream:
-            elf = ELFFile(stream)
-            build_id = _build_id(elf)
-            lines = any(elf.get_section_by_name(name) is not None for name in _LINE_SECTIONS)
-            return _Module(True, lines or _separate_debug_file(build_id), build_id, SymbolTable(elf))
-    except (OSError, ELFError, ValueError, KeyError, struct.error, AttributeError):
-        return _Module()  # gone, replaced by something else, or malformed: pyelftools raises all of these
+            elf = Elf(stream)
+            build_id = elf.build_id()
+            lines = elf.has(*_LINE_SECTIONS) or _separate_debug_file(build_id)
+            return _Module(True, lines, build_id, SymbolTable(elf))
+    except (OSError, ElfError):
+        return _Module()  # gone, replaced by something else, or malformed
 
 
 def _split_location(text: str) -> tuple[str | None, int | None]:
@@ -319,8 +310,12 @@ class StackResolver:
     (path, NUL, build-id), ``pycode`` PC_TABLE_PYCODE entries.
     """
 
-    def __init__(self, stack: Table, module: Table, pycode: Table, symbolizer: Symbolizer | None = None) -> None:
+    def __init__(
+        self, stack: Table, module: Table, pycode: Table, symbolizer: Symbolizer | None = None, count: int = 0
+    ) -> None:
+        """`count` stacks there are, with numbers from 1 on; 0 if that is not known."""
         self._stacks = stack
+        self._count = count
         self._modules = module
         self._pycodes = pycode
         self._symbolizer = symbolizer or Symbolizer()
@@ -335,11 +330,18 @@ class StackResolver:
             lambda number: trace.entry(TableKind.MODULE, number),
             lambda number: trace.entry(TableKind.PYCODE, number),
             symbolizer,
+            len(trace.table(TableKind.STACK)),
         )
 
     def prepare(self, stack_ids: Iterable[int]) -> None:
-        """Resolves many stacks at once: one run of addr2line for each file instead of one for each stack."""
-        parsed = {stack: self._parse(stack) for stack in set(stack_ids) if stack not in self._done}
+        """Resolves many stacks at once: one run of addr2line for each file instead of one for each stack.
+
+        Where there are few, all are resolved with the first: others will be asked for.
+        """
+        missing = {stack for stack in stack_ids if stack not in self._done}
+        if missing and self._count <= _FEW_STACKS:
+            missing.update(stack for stack in range(1, self._count + 1) if stack not in self._done)
+        parsed = {stack: self._parse(stack) for stack in missing}
         wanted = {
             (native.module, native.address)
             for natives, _ in parsed.values()
