@@ -13,7 +13,9 @@ import shlex
 import shutil
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -49,8 +51,30 @@ COMMANDS = (
     "doctor",
     "completion",
 )
+_WITHOUT_NUMPY = ("cc", "c++", "config", "completion")
+_THREADS = "OPENBLAS_NUM_THREADS"
 
 _INTERPRETERS = {".py": ["python3"], ".sh": ["sh"]}  # of scripts that are not executable
+
+
+def _after_numpy(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, once numpy is there, without the threads of its linear algebra: each spins for a while at its start.
+
+    We calculate nothing of that kind. Programs that we start are told nothing of it: they may.
+    """
+
+    @wraps(callback)
+    def run(*args: Any, **options: Any) -> Any:
+        if _THREADS in os.environ:
+            return callback(*args, **options)
+        os.environ[_THREADS] = "1"
+        try:
+            import_module("numpy")
+        finally:
+            del os.environ[_THREADS]
+        return callback(*args, **options)
+
+    return run
 
 
 class LazyGroup(click.Group):
@@ -66,6 +90,8 @@ class LazyGroup(click.Group):
             return None
         module = cmd_name.replace("+", "x")  # c++
         command: click.Command = import_module(f"powercut.commands.{module}").command
+        if cmd_name not in _WITHOUT_NUMPY and command.callback is not None:
+            command.callback = _after_numpy(command.callback)
         command.short_help = (command.help or "").partition("\n")[0]  # click would cut it
         return command
 
@@ -172,7 +198,7 @@ def stop_printing() -> None:
 
 def complain(text: str, code: int) -> int:
     """Say what went wrong; the exit code."""
-    from powercut.report.text import printable
+    from powercut.report.printable import printable
 
     with suppress(OSError):  # standard error may be closed or full; the exit code still tells
         click.echo(f"powercut: {printable(text)}", err=True)

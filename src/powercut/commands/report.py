@@ -39,8 +39,8 @@ def command(name: str | None, form: str | None, file: str, schema: bool, output:
     """
     from powercut.commands.outcome import Outputs, do_all, report_actions
     from powercut.report.document import schema as json_schema
+    from powercut.report.printable import printable
     from powercut.report.problems import missing_sources
-    from powercut.report.text import printable
     from powercut.run.store import find_run, load_run, to_json
 
     if schema:

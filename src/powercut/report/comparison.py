@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from powercut.report.printable import one_line
 from powercut.report.problems import Level, Outcome, Problem, problems, verdict
-from powercut.report.text import one_line
 from powercut.run.store import SavedRun
 
 _TITLES = ("new", "gone", "unchanged")

@@ -9,7 +9,7 @@ from powercut.image.image import ObjectKind
 from powercut.image.view import StateImage
 from powercut.model.filesystem import BLOCK, FILE_SYSTEMS, FileSystem
 from powercut.model.memory import memory
-from powercut.report.text import one_line
+from powercut.report.printable import one_line
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace

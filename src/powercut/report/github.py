@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from powercut.report.formats import Setting
+from powercut.report.printable import printable
 from powercut.report.problems import Level, Problem, problems
-from powercut.report.text import printable
 from powercut.run.store import SavedRun
 
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}

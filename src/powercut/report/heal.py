@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from powercut.heal.plan import discarded
-from powercut.report.text import one_line
+from powercut.report.printable import one_line
 
 if TYPE_CHECKING:
     from powercut.heal.leaks import Leak

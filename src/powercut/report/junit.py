@@ -12,8 +12,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from powercut.report.formats import Setting
+from powercut.report.printable import one_line, printable
 from powercut.report.problems import Level, Outcome, Problem, problems, verdict
-from powercut.report.text import one_line, printable
 from powercut.run.store import SavedRun
 
 _Element = ElementTree.Element

@@ -13,8 +13,8 @@ from powercut.findings.finding import Location
 from powercut.lint.analysis import Analysis
 from powercut.lint.misuse import Misuse
 from powercut.model.memory import Memory
+from powercut.report.printable import printable
 from powercut.report.source import source_line
-from powercut.report.text import printable
 from powercut.trace.reader import Trace
 
 _WIDTH = 110

@@ -10,8 +10,8 @@ import re
 from itertools import groupby
 
 from powercut.report.formats import Setting
+from powercut.report.printable import one_line, printable
 from powercut.report.problems import Level, Outcome, Problem, extent, problems, verdict
-from powercut.report.text import one_line, printable
 from powercut.run.store import SavedRun
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")

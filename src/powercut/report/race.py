@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from powercut.report.text import explain, one_line
+from powercut.report.printable import one_line
+from powercut.report.text import explain
 from powercut.run.store import SavedRun
 
 if TYPE_CHECKING:

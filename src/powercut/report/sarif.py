@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from powercut.findings.finding import Location
 from powercut.report.formats import Setting
+from powercut.report.printable import printable
 from powercut.report.problems import Problem, Step, problems, steps
 from powercut.report.rules import RULES, Rule
 from powercut.report.source import source_line
-from powercut.report.text import printable
 from powercut.run.store import SavedRun, to_json
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -10,7 +10,7 @@ import msgspec
 
 from powercut import __version__
 from powercut.findings.finding import Finding, Location
-from powercut.report.text import one_line
+from powercut.report.printable import one_line
 from powercut.syncs.sites import Site
 from powercut.syncs.verdict import Judgement, Need, SyncReport, SyncsRun, Why
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from powercut.report.events import Event, Found, Progress, Raced, Repeated, Said, Weighed
+from powercut.report.printable import printable
 from powercut.report.race import raced_table, raced_words
-from powercut.report.text import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -8,6 +8,7 @@ from typing import Any
 
 from powercut.findings.finding import Finding, Location, Race
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.report.printable import one_line, printable
 from powercut.report.rules import KINDS
 from powercut.report.source import source_line
 from powercut.run.store import MORE_TIME, NO_BUDGET, NO_STATES, BehaviorCounts, SavedRun
@@ -21,16 +22,6 @@ _VERIFIED = {
 _CUT_SHORT = f"explained in part: time ran out before the state was as small as it can be. {MORE_TIME}."
 _STACK_LINES = 12  # of the stack of a check that died, or of a thread in a race
 _OUTPUT_LINES = 8  # of what the check said
-
-
-def printable(text: str) -> str:
-    """Text without control characters except ends of lines: output comes from outside."""
-    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
-
-
-def one_line(text: str) -> str:
-    """Text that stays in its line whatever names it holds: ends of lines and tabs in a name are no layout of ours."""
-    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def summary(run: SavedRun, folder: Path, analysis: str = "") -> str:

@@ -10,7 +10,7 @@ import json
 import shlex
 from collections.abc import Iterable, Sequence
 
-from powercut.report.text import one_line
+from powercut.report.printable import one_line
 from powercut.starter.survey import Changed, Survey
 
 CHECK = "powercut_check.py"

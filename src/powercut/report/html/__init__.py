@@ -22,8 +22,8 @@ from powercut.report.html.evidence import EvidenceRoom
 from powercut.report.html.section import Material, Section
 from powercut.report.html.sections import SECTIONS
 from powercut.report.html.sections.coverage import bars
+from powercut.report.printable import printable
 from powercut.report.problems import Level, Outcome, extent, problems, verdict
-from powercut.report.text import printable
 from powercut.run.store import SavedRun
 
 _HERE = Path(__file__).parent

@@ -1,0 +1,13 @@
+"""Text from outside, fit for a terminal. A module of its own: an error message must not wait for all else to load."""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    """Text without control characters except ends of lines: output comes from outside."""
+    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+
+
+def one_line(text: str) -> str:
+    """Text that stays in its line whatever names it holds: ends of lines and tabs in a name are no layout of ours."""
+    return "".join(c if c.isprintable() else "�" for c in text)
