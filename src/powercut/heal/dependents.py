@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from powercut.arrays import distinct
 from powercut.guard.endings import place_calls
 from powercut.guard.history import History
 from powercut.guard.log import RecordKind
@@ -39,10 +40,10 @@ def made_by_same_line(history: History, record: int) -> list[int]:
     log, made = history.log, []
     wanted = _line(history, record)
     runs = np.searchsorted(log.of_kind(RecordKind.START), history.changes, side="right")
-    for run in np.unique(runs).tolist():
+    for run in distinct(runs).tolist():
         changes = history.changes[runs == run]
         sites = log.records["site"][changes]
-        known = np.unique(sites[sites != 0]).tolist()
+        known = distinct(sites[sites != 0]).tolist()
         lines = place_calls(log, known, before=int(changes[0]))
         same = [site for site, line in zip(known, lines, strict=True) if line == wanted]
         made += changes[np.isin(sites, same)].tolist()

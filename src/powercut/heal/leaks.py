@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.guard.history import History
 from powercut.guard.log import RecordKind
 from powercut.heal.copies import copy_of
@@ -85,7 +86,7 @@ class Allocated:
             words = self._content[start // 8 : (start + size) // 8]
             holder = np.searchsorted(self._starts, words, side="right") - 1
             inside = (holder >= 0) & (words < self._ends[holder])
-            for number in np.unique(holder[inside]).tolist():
+            for number in distinct(holder[inside]).tolist():
                 if not reached[number]:
                     reached[number] = True
                     waiting.append(self._extent(number))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from powercut.arrays import distinct
 from powercut.guard.history import History
 from powercut.guard.log import RecordKind
 from powercut.heal.allocator import Allocator
@@ -140,4 +141,4 @@ class Groups:
 def discarded(history: History, records: Sequence[int] | frozenset[int]) -> tuple[int, int]:
     """Updates and bytes that are lost when records are taken back."""
     rows = history.log.records[sorted(records)]
-    return len(np.unique(rows["sequence"])), int(rows["size"].sum())
+    return len(distinct(rows["sequence"])), int(rows["size"].sum())

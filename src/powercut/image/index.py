@@ -78,6 +78,11 @@ class ImageIndex:
 
         The keys of all blocks that are touched, where the updates of each begin, and all these updates.
         """
+        if len(kind) <= _AT_ONCE:
+            keys, updates = next(self._block_keys(kind, obj), (np.empty(0, np.int64), np.empty(0, np.int32)))
+            order = np.argsort(keys, kind="stable")
+            some, begins = np.unique(keys[order], return_index=True)
+            return some, np.append(begins, len(keys)), updates[order]
         counts: Counter[int] = Counter()
         for keys, _ in self._block_keys(kind, obj):
             counts.update(dict(zip(*map(np.ndarray.tolist, np.unique(keys, return_counts=True)), strict=True)))

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.race.threads import Locks, Threads, exclude
 from powercut.states.state import NEVER
 from powercut.states.timeline import Timeline
@@ -135,7 +136,7 @@ class _Pass:
         self._loads = _Accesses(trace, trace.of_kind(Kind.LOAD))
         self._guaranteed = timeline.guaranteed[stored]
         self._keep_shared()
-        used = np.unique(np.concatenate((self._stores.stacks, self._loads.stacks)))
+        used = distinct(np.concatenate((self._stores.stacks, self._loads.stacks)))
         self._sites = sites_of(trace, used.tolist())
 
     def pairs(self) -> list[Prediction]:

@@ -13,12 +13,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from threading import Event
 
 import msgspec
 
+from powercut import __version__
 from powercut.errors import EnvironmentFailure
 from powercut.findings.finding import RACE_KINDS
 from powercut.image.scratch import Scratch, ScratchError, ScratchPolicy, make_scratch
@@ -278,7 +278,7 @@ class RaceSession:
             "cwd": str(session.cwd),
         }
         return SavedRun(
-            version=version("powercut"),
+            version=__version__,
             command=list(command),
             folder=str(session.folder),
             check=check_command(settings.check, session.cwd, session.folder) if settings.check else None,

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.trace.layout import Flag, Kind, Order
 from powercut.trace.reader import Trace
 
@@ -87,7 +88,7 @@ class Threads:
     def locate(self, threads: npt.NDArray[np.uint32], events: Numbers) -> tuple[Numbers, Numbers]:
         """The segments and holdings of some threads at some events, as numbers in `segments` and `holdings`."""
         segments, holdings = np.zeros(len(events), np.int64), np.zeros(len(events), np.int64)
-        for thread in np.unique(threads).tolist():
+        for thread in distinct(threads).tolist():
             mine, course = threads == thread, self._course(thread)
             at = np.searchsorted(np.array(course.starts), events[mine], side="right") - 1
             segments[mine] = np.array(course.segments)[at]

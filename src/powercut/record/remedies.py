@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import sys
-from importlib.metadata import distribution
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -54,6 +53,8 @@ def _from_package(*options: str) -> str:
 
 def _origin() -> str:
     """What powercut was installed from: a folder or file of the user's, as pip has noted it, or the package index."""
+    from importlib.metadata import distribution  # takes long to load
+
     noted = distribution("powercut").read_text("direct_url.json")
     url = urlsplit(json.loads(noted)["url"] if noted else "")
     return unquote(url.path) if url.scheme == "file" else "powercut"

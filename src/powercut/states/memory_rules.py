@@ -27,6 +27,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from powercut.arrays import among
 from powercut.model.memory import AUTO, PAGE_CACHE, PX86, Memory
 from powercut.trace.layout import PID, Kind, MemoryKind, Record
 from powercut.trace.reader import Trace
@@ -72,7 +73,7 @@ class MappedFiles:
     def first_store(self, event: Record, number: int, size: int) -> int | None:
         """The first record of a run that stores into a file, before its end."""
         records = self._trace.run(event)
-        stores = np.isin(records["kind"], _STORING) & (records["file"] == number) & (records["offset"] < size)
+        stores = among(records["kind"], _STORING) & (records["file"] == number) & (records["offset"] < size)
         found = np.flatnonzero(stores)
         return int(found[0]) if len(found) else None
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.states.behaviors.find import representatives
 from powercut.states.estimate import SECONDS, Estimate, estimate_states
 from powercut.states.failure_points import Granularity, failure_points
@@ -62,7 +63,7 @@ def killed_at_stores(timeline: Timeline, rng: random.Random) -> Iterator[State]:
 def prefixes(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     """The program was killed between two calls and nothing was lost, new call stacks first."""
     outputs = np.array([index for index, _ in timeline.outputs], np.int64)
-    events = np.union1d(timeline.event, outputs)
+    events = distinct(np.concatenate((timeline.event, outputs)))
     new = _are_new(timeline.trace.events["stack"][events])
     for some in (events[new], events[~new]):
         for event in some:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut import _engine
+from powercut.arrays import distinct
 from powercut.image.image import Changes
 from powercut.image.index import ImageIndex
 from powercut.image.view import StateImage
@@ -243,7 +244,7 @@ class Timeline:
         """
         guarantees = np.frombuffer(self._guarantee_times, np.int64)
         says = np.array([2 * index for index, _ in self.outputs], np.int64)
-        points = np.union1d(np.append(guarantees[guarantees <= self.end], says) - 1, self.end)
+        points = distinct(np.append(np.append(guarantees[guarantees <= self.end], says) - 1, self.end))
         points = points[points >= 0]
         issued = np.searchsorted(self.event, points // 2, side="right")
         sure = np.searchsorted(guarantees, points, side="right")

@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from powercut.arrays import distinct
 from powercut.states.lattice import Lattice
 from powercut.states.state import Base, State
 from powercut.states.strategies import PAIR_LIMIT, is_small
@@ -75,7 +76,7 @@ class Candidates:
     def _happenings(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Events that changed or said something."""
         said = np.array([index for index, _ in self._timeline.outputs], np.int64)
-        return np.union1d(self._timeline.event.astype(np.int64), said)
+        return distinct(np.concatenate((self._timeline.event.astype(np.int64), said)))
 
     def _after(self, guarantee: int, count: int) -> list[int]:
         first = int(np.searchsorted(self._happenings, guarantee // 2, side="right"))

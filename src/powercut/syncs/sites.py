@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.findings.finding import Location
 from powercut.findings.places import Places, place_of
 from powercut.image.image import ObjectKind
@@ -86,8 +87,8 @@ def find_sites(timeline: Timeline, places: Places) -> list[Site]:
     stacks = timeline.trace.events["stack"][events].astype(np.int64)
     inodes = timeline.trace.events["inode"][events].astype(np.int64)
     things = np.where(stacks == 0, inodes, _are_folders(timeline, events))
-    places.prepare(np.unique(stacks).tolist())
-    blame = Blame(places, np.unique(timeline.trace.events["stack"][timeline.event]).tolist())
+    places.prepare(distinct(stacks).tolist())
+    blame = Blame(places, distinct(timeline.trace.events["stack"][timeline.event]).tolist())
     groups: dict[tuple[int, *tuple[Hashable, ...]], list[Numbers]] = defaultdict(list)
     for (call, stack, thing), some in _alike(np.stack([calls, stacks, things]), events):
         way = blame.way(stack) if stack else ()
@@ -151,7 +152,7 @@ def _call(number: int) -> str:
 
 
 def _site(timeline: Timeline, places: Places, blame: Blame, events: Numbers, call: str) -> Site:
-    stacks = np.unique(timeline.trace.events["stack"][events]).tolist()
+    stacks = distinct(timeline.trace.events["stack"][events]).tolist()
     frames = places.frames_of(stacks[0])
     location = place_of(user_frame(frames), frames, "sync")
     caller = blame.location(stacks[0], "synced")
@@ -173,6 +174,6 @@ def _files(timeline: Timeline, events: Numbers) -> Iterable[str]:
     """The names of what is synced, as far as that has one."""
     objects = {timeline.subjects.get(event) for event in events[:_MOST_LOOKED_AT].tolist()}
     if objects == {None}:  # a flush, an msync, a write: only the inode is known
-        objects = {timeline.tree.known(inode) for inode in np.unique(timeline.trace.events["inode"][events]).tolist()}
+        objects = {timeline.tree.known(inode) for inode in distinct(timeline.trace.events["inode"][events]).tolist()}
     named = (timeline.index.path_of(obj) for obj in objects if obj is not None)
     return {name.decode("utf-8", "replace") or "the data folder" for name in named}

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.trace.layout import EVENT, LINE, MEMORY, Flag, Kind, MemoryKind
 
 LARGEST_FILE = 1 << 50  # no file system of today holds more; beyond, numbers would collide
@@ -162,7 +163,7 @@ class OpenedEvents:
         found: set[int] = set()
         for position, records in self._batches():
             mine = np.flatnonzero(_KIND_OF[records["kind"]] == kind)
-            found.update(np.unique(self._inodes(position + mine, records["file"][mine])).tolist())
+            found.update(distinct(self._inodes(position + mine, records["file"][mine])).tolist())
         return found
 
     # Records by position
@@ -231,7 +232,7 @@ class OpenedEvents:
         where, kinds, records = self._told
         mine = kinds == MemoryKind.FILE
         pairs = self._pairs(where[mine], records["file"][mine])
-        known = np.unique(pairs)
+        known = distinct(pairs)
         place = (np.searchsorted(known, pairs) << _POSITION_BITS) | where[mine]
         order = np.argsort(place)
         return known, place[order], records["value"][mine][order]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import among, distinct
 from powercut.errors import UsageError
 from powercut.trace.events import LARGEST_FILE, BrokenRunError, OpenedEvents, Test, let_go
 from powercut.trace.layout import (
@@ -146,11 +147,11 @@ class Trace:
         """The files that events of a kind are about."""
         if isinstance(self.events, OpenedEvents) and kind in (Kind.STORE, Kind.FLUSH, Kind.UNMAP):
             return self.events.inodes(kind)
-        return set(np.unique(self._written["inode"][self._written["kind"] == kind]).tolist())
+        return set(distinct(self._written["inode"][self._written["kind"] == kind]).tolist())
 
     def of_kind(self, *kinds: Kind) -> npt.NDArray[np.int64]:
         """Indices of all events of some kinds, in order."""
-        return self.where(lambda found, _: np.isin(found, kinds))
+        return self.where(lambda found, _: among(found, kinds))
 
     def where(self, test: Test) -> npt.NDArray[np.int64]:
         """Indices of all events whose kinds and flags pass a test, in order."""
@@ -257,15 +258,15 @@ class Trace:
         if max(int(events["path"].max()), int(events["path2"].max())) > strings or stack > stacks:
             raise self.broken("an event refers to an entry that is not there")
         outputs = events[events["kind"] == Kind.OUTPUT]
-        if not np.isin(outputs["extra"], list(Channel)).all():
+        if not among(outputs["extra"], list(Channel)).all():
             raise self.broken("an output went where no output goes")
-        if np.isin(events["kind"], _IN_RUNS).any():
+        if among(events["kind"], _IN_RUNS).any():
             raise self.broken("a memory event stands outside a run")
-        of_files = events[np.isin(events["kind"], _AT_OFFSETS)]
+        of_files = events[among(events["kind"], _AT_OFFSETS)]
         far = (of_files["offset"] > LARGEST_FILE) | (of_files["length"] > LARGEST_FILE)
         if (
             far.any()
-            or ((of_files["data"] == 0) & np.isin(of_files["kind"], _WITH_CONTENT) & (of_files["length"] > 0)).any()
+            or ((of_files["data"] == 0) & among(of_files["kind"], _WITH_CONTENT) & (of_files["length"] > 0)).any()
         ):
             raise self.broken("an event writes what no file can hold")
         with_data = events[events["data"] != 0]

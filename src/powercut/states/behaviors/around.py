@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.states.behaviors.functions import function_runs
 from powercut.states.behaviors.instances import instance_runs
 from powercut.states.behaviors.operations import Operations, operations_of
@@ -41,7 +42,7 @@ def _every(operations: Operations) -> list[Runs]:
 def _smallest(runs: Runs, wanted: npt.NDArray[np.intp]) -> Ints | None:
     """The operations of the smallest run that holds some; None if there is none."""
     positions = np.flatnonzero(np.isin(runs.order, wanted))
-    if len(positions) < len(np.unique(wanted)):
+    if len(positions) < len(distinct(wanted)):
         return None
     holding = np.flatnonzero((runs.first <= positions[0]) & (runs.end > positions[-1]))
     if not len(holding):

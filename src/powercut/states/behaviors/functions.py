@@ -19,6 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.states.behaviors.operations import Operations, Role
 from powercut.states.behaviors.runs import Runs, cut, in_time, ranges
 from powercut.states.behaviors.stacks import Ints
@@ -47,7 +48,7 @@ def function_runs(operations: Operations) -> Iterator[Runs]:
         if len(member):
             depth_of = operations.tree.level[group[member] % len(operations.tree.parent)]
             yield _runs(operations, "function with what it calls", order[member], group[member], depth_of)
-    if len(np.unique(operations.thread[operations.role == Role.CHANGE])) > 1:
+    if len(distinct(operations.thread[operations.role == Role.CHANGE])) > 1:
         every = np.arange(len(operations), dtype=np.int32)
         yield _runs(operations, "all threads", every, np.zeros(len(every), np.int64), np.zeros(len(every), np.int32))
 
@@ -126,7 +127,7 @@ def _levels(operations: Operations, nodes: Longs) -> Iterator[Longs]:
 
 def too_high(operations: Operations) -> int:
     """How many functions group others and are not looked at, because they are too far above those."""
-    nodes = np.unique(_functions(operations, operations.by_thread))
+    nodes = distinct(_functions(operations, operations.by_thread))
     return sum(height > HIGHEST for height in _heights(_compact(operations, nodes)).values())
 
 

@@ -17,6 +17,7 @@ from heapq import heappop, heappush
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.model.memory import LINE
 from powercut.states.behaviors.layouts import Known, Layout, layout_of
 from powercut.states.behaviors.mixing import mix_all
@@ -56,7 +57,7 @@ def _layout(operations: Operations, stores: npt.NDArray[np.int32], known: Known)
     by_thread = np.lexsort((stores, operations.thread[stores]))
     same = operations.thread[stores][by_thread][1:] == operations.thread[stores][by_thread][:-1]
     following[by_thread[:-1][same]] = by_thread[1:][same]
-    lines = {number: (_LINES, -1 - number, LINE) for number in np.unique(place[unknown]).tolist()}
+    lines = {number: (_LINES, -1 - number, LINE) for number in distinct(place[unknown]).tolist()}
     return layout_of(place, file, address, following, {**known, **lines})
 
 

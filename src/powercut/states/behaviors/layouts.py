@@ -25,6 +25,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
+
 REACH = 1024  # bytes between two fields of one thing
 NEAR = 128  # the same where they were seen together only once
 SURE = 0.9  # of the times that two places follow each other, at the same distance
@@ -108,9 +110,9 @@ def _take_known(kind: Longs, offset: Longs, place: Longs, file: Longs, address: 
     beyond = int(kind.max(initial=0)) + 1  # apart from types that were told from addresses
     kind[sure], offset[sure] = table[which[sure], 0] + beyond, table[which[sure], 1]
     key = (np.unique(file, return_inverse=True)[1] << _ADDRESS_BITS) + address
-    types = np.unique(table[:, [2, 0]], axis=0)[::-1]
-    for size, number in types.tolist():
-        bases = np.unique((key - offset)[sure & (kind == number + beyond)])
+    types = {(size, number) for number, _, size in known.values()}
+    for size, number in sorted(types, reverse=True):
+        bases = distinct((key - offset)[sure & (kind == number + beyond)])
         if len(bases):
             base = bases[np.maximum(np.searchsorted(bases, key, side="right") - 1, 0)]
             inside = ~sure & (base <= key) & (key < base + size)
@@ -197,7 +199,7 @@ class _Array:
 
 def _array(file: Longs, base: Longs) -> _Array | None:
     """The array that instances are elements of."""
-    different = np.unique(base)
+    different = distinct(base)
     if len(different) < _FEWEST or (file != file[0]).any():
         return None
     stride = int(np.gcd.reduce(np.diff(different)))

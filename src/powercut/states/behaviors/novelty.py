@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.states.behaviors.graph import Behavior, Graph, nodes_of
 from powercut.states.behaviors.operations import Operations
 from powercut.states.behaviors.parts import Parts
@@ -32,8 +33,8 @@ def new_losses(
         update = np.array([number for number, _, _ in nodes], np.int64)
         lost, kept = np.nonzero(_may_be_lost(graph) & (update >= 0)[:, None])
         pairs = name[lost] << 32 | name[kept]
-        new = set(np.unique(pairs).tolist()) - seen
-        yield np.unique(update[lost[np.isin(pairs, list(new))]]).tolist() if new else []
+        new = set(distinct(pairs).tolist()) - seen
+        yield distinct(update[lost[np.isin(pairs, list(new))]]).tolist() if new else []
         seen |= new
 
 

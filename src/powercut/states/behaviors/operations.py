@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.states.behaviors.mixing import Words, mix, mix_all
 from powercut.states.behaviors.stacks import Ints, StackTree, stack_tree
 from powercut.states.timeline import Timeline
@@ -128,7 +129,7 @@ def operations_of(timeline: Timeline) -> Operations:
         (np.flatnonzero(np.isin(kinds, _SYNCS)).astype(np.int32), Role.SYNC),
         (timeline.trace.of_kind(Kind.OUTPUT).astype(np.int32), Role.OUTPUT),
     ]
-    stacks = [np.unique(events["stack"][some]) for some in (event, *(found for found, _ in others))]
+    stacks = [distinct(events["stack"][some]) for some in (event, *(found for found, _ in others))]
     tree = stack_tree(timeline.trace, np.concatenate(stacks).tolist())
     keep = ~_continue(timeline, tree, first, event)
     first = first[keep]

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.states.behaviors.mixing import Words
 from powercut.states.behaviors.stacks import Ints
 
@@ -98,7 +99,7 @@ def _turns(site: npt.NDArray[np.int64], deeper: int = MOST_LOOPS) -> Longs:
     again = np.flatnonzero(counts[which] > 1)
     if not len(again) or not deeper:
         return _windows(0, len(site))
-    starts = np.union1d(blocks[which == which[again[0]]], [0])
+    starts = distinct(np.concatenate((blocks[which == which[again[0]]], [0])))
     ends = np.append(starts[1:], len(site))
     turns = np.stack([starts, ends], axis=1)
     pairs = np.stack([starts[:-1], ends[1:]], axis=1)
