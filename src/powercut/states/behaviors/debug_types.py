@@ -11,12 +11,11 @@ longer than testing more states.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from elftools.dwarf.descriptions import describe_form_class
-from elftools.dwarf.dwarf_expr import DWARFExprParser
 from elftools.dwarf.locationlists import BaseAddressEntry, LocationEntry, LocationExpr, LocationParser
 from elftools.dwarf.ranges import BaseAddressEntry as BaseRangeEntry
 from elftools.elf.elffile import ELFFile
@@ -30,7 +29,7 @@ _POINTERS = ("DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_refe
 _ALIASES = ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type")
 _STRUCTURES = ("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type")
 _VARIABLES = ("DW_TAG_variable", "DW_TAG_formal_parameter")
-_DW_OP_REG0 = 0x50
+_DW_OP_REG0, _DW_OP_REGX = 0x50, 0x90
 _MOST_NAMES = 32  # of one type; more is a circle
 # Registers have other numbers in debug information than in instructions.
 _IN_CODE = {0: 0, 1: 2, 2: 1, 3: 3, 4: 6, 5: 7, 6: 5, 7: 4, **{number: number for number in range(8, 16)}}
@@ -127,7 +126,7 @@ class _Reader:
         where = self._lists.parse_from_attribute(die.attributes["DW_AT_location"], die.cu["version"], die)
         if isinstance(where, LocationExpr):
             scope = die.get_parent()
-            for register in self._register(die, where.loc_expr) if scope is not None else ():
+            for register in _register(where.loc_expr) if scope is not None else ():
                 yield from ((low, high, register) for low, high in self._code_of(scope))
             return
         base = _low(die.cu.get_top_DIE())
@@ -136,15 +135,8 @@ class _Reader:
                 base = entry.base_address
             elif isinstance(entry, LocationEntry):
                 shift = 0 if entry.is_absolute else base
-                for register in self._register(die, entry.loc_expr):
+                for register in _register(entry.loc_expr):
                     yield entry.begin_offset + shift, entry.end_offset + shift, register
-
-    def _register(self, die: Any, expression: Any) -> Iterator[int]:
-        steps = DWARFExprParser(die.cu.structs).parse_expr(expression)
-        if len(steps) == 1 and steps[0].op_name.startswith("DW_OP_reg"):
-            number = steps[0].args[0] if steps[0].op_name == "DW_OP_regx" else steps[0].op - _DW_OP_REG0
-            if number in _IN_CODE:
-                yield _IN_CODE[number]
 
     def _field(self, die: Any, offset: int) -> Iterator[Field]:
         """The field at an offset of what a variable points to."""
@@ -159,6 +151,17 @@ class _Reader:
             name = structure.attributes.get("DW_AT_name")
             words = name.value.decode("utf-8", "replace") if name is not None else f"structure at {structure.offset}"
             yield Field(words, offset, size.value)
+
+
+def _register(expression: Sequence[int]) -> Iterator[int]:
+    """The register that an expression names, if it does nothing else; pyelftools takes long to say so."""
+    number = -1
+    if len(expression) == 1:
+        number = expression[0] - _DW_OP_REG0
+    elif len(expression) == 2 and expression[0] == _DW_OP_REGX:
+        number = expression[1]
+    if number in _IN_CODE:
+        yield _IN_CODE[number]
 
 
 def _low(die: Any) -> int:

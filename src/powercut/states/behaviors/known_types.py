@@ -7,16 +7,22 @@ Before: operations of a timeline. After: for places in the program the number of
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from powercut.states.behaviors.debug_types import fields_at
+from powercut.arrays import distinct
 from powercut.states.behaviors.layouts import Known
 from powercut.states.behaviors.operations import Operations
+from powercut.trace.elf import Elf, ElfError
 from powercut.trace.layout import TableKind
 
+if TYPE_CHECKING:
+    from powercut.states.behaviors.debug_types import Field
+
 _NATIVE = 1
+_MODULES = 64  # whose answers are kept
 _FIRST = 1  # number of a type; 0 are cache lines
 
 
@@ -38,10 +44,10 @@ class KnownTypes:
 def known_types(operations: Operations) -> KnownTypes:
     """What debug information says of the places that stored."""
     trace, tree = operations.timeline.trace, operations.tree
-    stacks = np.unique(operations.stack[operations.stores])
-    places = np.unique(tree.place[stacks]).tolist()
+    stacks = distinct(operations.stack[operations.stores])
+    places = distinct(tree.place[stacks]).tolist()
     by_module: dict[int, dict[int, int]] = defaultdict(dict)
-    for place in np.unique(tree.place[stacks[tree.exact[stacks]]]).tolist():
+    for place in distinct(tree.place[stacks[tree.exact[stacks]]]).tolist():
         kind, module, address = tree.frames[place]
         if kind == _NATIVE and 0 < module <= len(trace.table(TableKind.MODULE)):
             by_module[module][address] = place
@@ -49,8 +55,29 @@ def known_types(operations: Operations) -> KnownTypes:
     found: dict[int, tuple[int, int, int]] = {}
     for module, addresses in by_module.items():
         path, _, build_id = trace.entry(TableKind.MODULE, module).partition(b"\0")
-        known = fields_at(path.decode("utf-8", "surrogateescape"), build_id.decode("ascii", "replace"), addresses)
+        known = _fields(
+            path.decode("utf-8", "surrogateescape"), build_id.decode("ascii", "replace"), frozenset(addresses)
+        )
         for address, where in known.items():
             number = numbers.setdefault((module, where.type, where.size), len(numbers) + _FIRST)
             found[addresses[address]] = (number, where.offset, where.size)
     return KnownTypes(found, {number: name for (_, name, _), number in numbers.items()}, len(places))
+
+
+@lru_cache(maxsize=_MODULES)
+def _fields(path: str, build_id: str, addresses: frozenset[int]) -> Mapping[int, Field]:
+    """The fields that stores of a module change, the same under every model.
+
+    pyelftools takes long to load and to read: it does so only where there is something to read.
+    """
+    try:
+        with open(path, "rb") as stream:
+            elf = Elf(stream)
+            told = elf.has(".debug_info") and build_id in ("", elf.build_id())
+    except (OSError, ElfError):
+        return {}
+    if not told:
+        return {}
+    from powercut.states.behaviors.debug_types import fields_at
+
+    return fields_at(path, build_id, addresses)
