@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus" / "store"))
 
 import pmdk_programs
-from harness import CORPUS, check_command
+from harness import CORPUS, check_command, lmdb_check
 from store_cases import Store, build_store, store_bugs
 
 SQLITE = (("DELETE", "FULL"), ("WAL", "NORMAL"), ("DELETE", "OFF"), ("WAL", "OFF"))
@@ -56,8 +56,8 @@ def sqlite(folder: Path) -> Iterator[Known]:
 
 def lmdb(folder: Path) -> Iterator[Known]:
     """LMDB with fewer syncs than it takes."""
-    check = check_command(CORPUS / "real" / "lmdb_check.py", site=True)
     for mode in LMDB if importlib.util.find_spec("lmdb") else ():
+        check = lmdb_check()
         data = _data(folder, mode)
         workload = [sys.executable, str(CORPUS / "real" / "lmdb_rows.py"), str(data), mode]
         subprocess.run([*workload, "0"], check=True)

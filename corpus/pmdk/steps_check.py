@@ -7,10 +7,9 @@ following ones.
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import sys
-from collections.abc import Callable
+
+from running import run
 
 SHOW = {"fifo": "print", "queue": "show", "btree": "p"}
 
@@ -30,7 +29,7 @@ def btree(items: list[str], step: list[str]) -> list[str]:
     return sorted([*items, " ".join(step[1:])])
 
 
-NEXT: dict[str, Callable[[list[str], list[str]], list[str]]] = {"fifo": fifo, "queue": queue, "btree": btree}
+NEXT = {"fifo": fifo, "queue": queue, "btree": btree}
 
 
 def shown(name: str, text: str) -> list[str]:
@@ -38,15 +37,15 @@ def shown(name: str, text: str) -> list[str]:
     lines = text.splitlines()[name != "btree" :]
     if name == "fifo":
         return lines[0].split() if lines else []
-    return [re.sub(r"^\d+: ", "", line) for line in lines] if name == "queue" else lines
+    return [line.partition(": ")[2] for line in lines] if name == "queue" else lines
 
 
 def main(name: str, program: str, pool: str, path: str) -> None:
     """Ask the program, and refuse what it shows if no number of steps leaves it."""
-    done = subprocess.run([program, pool, SHOW[name]], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{name} ended with {done.returncode}: {done.stderr}")
-    found = shown(name, done.stdout)
+    status, text = run(program, pool, SHOW[name])
+    if status != 0:
+        sys.exit(f"{name} ended with {status}")
+    found = shown(name, text)
     with open(os.environ["POWERCUT_ACKED"]) as said, open(path) as file:
         acknowledged = sum(line.endswith("\n") for line in said)
         steps = [line.split() for line in file]

@@ -5,17 +5,18 @@ where the file has its name and not yet its length (pmemobj_create is not atomic
 """
 
 import os
-import subprocess
 import sys
 
+from running import run
+
 reader, pool, word = sys.argv[1:]
-done = subprocess.run([reader, pool], capture_output=True, text=True)
+status, text = run(reader, pool)
 with open(os.environ["POWERCUT_ACKED"]) as file:
     stored = f"stored {word}\n" in file
-text = done.stdout.strip()
-if stored and done.returncode not in (0, 1):
-    sys.exit(f"the reader ended with {done.returncode}: {done.stderr}")
+text = text.strip()
+if stored and status not in (0, 1):
+    sys.exit(f"the reader ended with {status}")
 if text not in ("", word):
     sys.exit(f"the pool holds {text!r}")
 if stored and text != word:
-    sys.exit(f"{word} was stored and is gone: {done.stderr}")
+    sys.exit(f"{word} was stored and is gone")

@@ -1,7 +1,12 @@
-"""Open the environment: all that is found in it must be whole, and every committed key must be found."""
+"""Open the environment: all that is found in it must be whole, and every committed key must be found.
+
+Argument: the folder of Python's module for LMDB, where Python is started without its site packages, as it is faster.
+"""
 
 import os
 import sys
+
+sys.path += sys.argv[1:]
 
 import lmdb
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus" / "store"))
 
 import pmdk_programs as programs
+from harness import CORPUS, check_command
 from store_cases import build_store
 
 
@@ -43,6 +45,20 @@ def built_pmdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def built_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program of corpus/store."""
     return built_once(tmp_path_factory, "store-program", build_store) / "store"
+
+
+@pytest.fixture(scope="session")
+def sqlite_check(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The check of corpus/real/sqlite_rows.py: in C, if SQLite's library is there to link with, else in Python."""
+    source = CORPUS / "real" / "sqlite_check.c"
+    library = "-l:libsqlite3.so.0"
+
+    def build(folder: Path) -> None:
+        command = ["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", folder / "check", source, library]
+        subprocess.run(command, capture_output=True)
+
+    program = built_once(tmp_path_factory, "sqlite-check", build) / "check"
+    return [str(program)] if program.exists() else shlex.split(check_command(source.with_suffix(".py")))
 
 
 @pytest.fixture

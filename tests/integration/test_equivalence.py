@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus" / "store"))
 
 import pmdk_programs
-from harness import CORPUS, Case, build, cases, check_command
+from harness import CORPUS, Case, build, cases, check_command, lmdb_check
 from store_cases import Store
 
 VIEWS, WHY_NOT = _engine.can_enter_view()
@@ -166,7 +166,7 @@ def test_no_verdict_of_lmdb_which_maps_its_files_changes(tmp_path: Path, closely
     data.mkdir()
     workload = [sys.executable, str(CORPUS / "real" / "lmdb_rows.py"), str(data), "sync"]
     subprocess.run([*workload, "0"], check=True)
-    check = shlex.split(check_command(CORPUS / "real" / "lmdb_check.py", site=True))
+    check = shlex.split(lmdb_check())
     timeline = recorded(tmp_path, data, workload)
     states = list(islice(representatives(timeline), 60 if closely else 120))
     done = compare(timeline, states, check, data, VIEWS, closely=closely)

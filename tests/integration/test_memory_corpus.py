@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 
-from harness import CORPUS, POWERCUT, Run, check_command, marked, powercut_test
+from harness import CORPUS, POWERCUT, Run, lmdb_check, marked, powercut_test
 from memory_cases import MemoryCase, memory_cases
 
 from powercut.record.tracers import why_no_memory_tool
@@ -149,7 +149,7 @@ def explore_lmdb(folder: Path, mode: str, states: int) -> Run:
     data.mkdir()
     workload = [sys.executable, str(CORPUS / "real" / "lmdb_rows.py"), str(data), mode]
     subprocess.run([*workload, "0"], check=True)  # the environment exists before the recorded run starts
-    check = check_command(CORPUS / "real" / "lmdb_check.py", site=True)
+    check = lmdb_check()
     return powercut_test(workload, check, data, options=["--budget", "4m", "--max-states", str(states)])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -22,7 +23,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus" / "store"))
 
-from harness import CORPUS, POWERCUT, TIMEOUT, check_command, powercut_test
+from harness import CORPUS, POWERCUT, TIMEOUT, powercut_test
 from memory_cases import memory_cases
 from store_cases import SOURCE, SYNCS, Store
 
@@ -176,6 +177,7 @@ class Sqlite:
     data: Path
     workload: list[str]
     library: Path
+    check: str
     report: dict[str, Any]
     trace: Path
 
@@ -193,15 +195,11 @@ class Sqlite:
 
     def without(self, sync: dict[str, Any]):
         """`powercut test` on an SQLite that really lacks a sync."""
-        return powercut_test(self.dropping(self.executions(sync)), sqlite_check(), self.data, options=SQLITE_BUDGET)
+        return powercut_test(self.dropping(self.executions(sync)), self.check, self.data, options=SQLITE_BUDGET)
 
     def dropping(self, executions: list[str]) -> list[str]:
         """The workload without some executions of syncs."""
         return ["env", f"LD_PRELOAD={self.library}", f"DROP_SYNCS=,{','.join(executions)},", *self.workload]
-
-
-def sqlite_check() -> str:
-    return check_command(CORPUS / "real" / "sqlite_check.py")
 
 
 @pytest.fixture(scope="module")
@@ -213,8 +211,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sqlite(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Sqlite]:
+def sqlite(
+    library: Path, sqlite_check: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, str], Sqlite]:
     """SQLite in a journal mode, weighed once for all tests."""
+    check = shlex.join(sqlite_check)
 
     @cache
     def weighed(*mode: str) -> Sqlite:
@@ -224,8 +225,8 @@ def sqlite(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
         workload = [sys.executable, str(CORPUS / "real" / "sqlite_rows.py"), str(data), *mode]
         subprocess.run([*workload, "0"], check=True)  # the database exists before the recorded run starts
         workload.append(ROWS)
-        report = weigh(sqlite_check(), data, "--dir", str(data), "--budget", "12s", "--", *workload)
-        return Sqlite(data, workload, library, report, folder / ".powercut" / "runs" / "0001" / "trace")
+        report = weigh(check, data, "--dir", str(data), "--budget", "12s", "--", *workload)
+        return Sqlite(data, workload, library, check, report, folder / ".powercut" / "runs" / "0001" / "trace")
 
     return weighed
 
