@@ -39,7 +39,8 @@ def test_saving_is_atomic_and_durable(crash_test, tmp_path):
 
 
 def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+    """Without the plugin of Hypothesis, which loads for as long as all else takes."""
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:hypothesispytest", *options)
 
 
 def test_a_crash_test_takes_eight_lines_at_most(pytester: pytest.Pytester) -> None:
