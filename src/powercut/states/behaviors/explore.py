@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
+from typing import NamedTuple
 
 from powercut.states.behaviors.order import order_of
 from powercut.states.state import NEVER, State
@@ -96,8 +97,12 @@ def _states(timeline: Timeline, units: Sequence[Sequence[int]]) -> Iterator[Stat
 
 def _states_of(timeline: Timeline, units: Sequence[Sequence[int]], kept: Iterable[int]) -> Iterator[State]:
     """The states of some closed sets of units."""
+    ends: dict[int, _End] = {}
     for mask in kept:
-        state = state_of(timeline, units, mask)
+        end = units[mask.bit_length() - 1][-1] + 1 if mask else units[0][0]  # behind the last survivor
+        if end not in ends:
+            ends[end] = _end_of(timeline, end)
+        state = _state_of(timeline, units, mask, end, ends[end])
         if state is not None:
             yield state
 
@@ -142,23 +147,31 @@ def _order(timeline: Timeline, units: Sequence[Sequence[int]]) -> list[int]:
     return [mask & ~(1 << number) for number, mask in enumerate(before)]
 
 
-def state_of(timeline: Timeline, units: Sequence[Sequence[int]], kept: int) -> State | None:
-    """The latest state in which just the kept ones of some units survived; None if one of the others had to, too."""
-    end = units[0][0]  # behind the last survivor
-    lost: list[int] = []
-    for number, unit in enumerate(units):
-        if kept >> number & 1:
-            end = unit[-1] + 1
-    for number, unit in enumerate(units):
-        if not kept >> number & 1:
-            lost.extend(update for update in unit if update < end)
-    issued, guaranteed = timeline.updates.event, timeline.guaranteed
+class _End(NamedTuple):
+    """What all states have in common whose last survivor is the same.
+
+    Attributes:
+        earliest, latest: the points between which the crash may come.
+        soonest: when something that was issued later is guaranteed.
+    """
+
+    earliest: int
+    latest: int
+    soonest: int
+
+
+def _end_of(timeline: Timeline, end: int) -> _End:
+    issued, behind = timeline.updates.event, end + TAIL
     earliest = 2 * issued[end - 1] if end else 0
-    behind = end + TAIL
     latest = max(earliest, 2 * issued[behind] - 1 if behind < len(issued) else timeline.end)
-    tail = guaranteed[end : timeline.issued(latest)]
-    soonest = min(int(tail.min(initial=NEVER)), int(guaranteed[lost].min(initial=NEVER)))
-    point = min(latest, soonest - 1)
-    if point < earliest:
+    return _End(earliest, latest, min(timeline.updates.guaranteed[end : timeline.issued(latest)], default=NEVER))
+
+
+def _state_of(timeline: Timeline, units: Sequence[Sequence[int]], kept: int, end: int, limits: _End) -> State | None:
+    """The latest state in which just the kept ones of some units survived; None if one of the others had to, too."""
+    lost = [u for number, unit in enumerate(units) if not kept >> number & 1 for u in unit if u < end]
+    soonest = min(limits.soonest, min(map(timeline.updates.guaranteed.__getitem__, lost), default=NEVER))
+    point = min(limits.latest, soonest - 1)
+    if point < limits.earliest:
         return None
     return timeline.without([*lost, *range(end, timeline.issued(point))], point)
