@@ -1,0 +1,32 @@
+"""A start loads what it needs and no more, and programs see nothing of how powercut was started."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.kit import SAFE, World
+
+THREADS = "OPENBLAS_NUM_THREADS"
+
+
+@pytest.mark.parametrize("words", [["tset"], ["test", "--nosuch"], ["--help"], ["test", "--help"]], ids=" ".join)
+def test_an_error_of_usage_and_help_do_not_wait_for_numpy(words: list[str]) -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "powercut", *words], capture_output=True, text=True
+    ).stderr
+    assert "powercut.commands.main" in loaded
+    assert "numpy" not in loaded
+
+
+@pytest.mark.parametrize("given", [None, "3"])
+def test_programs_and_checks_may_have_as_many_threads_as_before(world: World, given: str | None) -> None:
+    world.env.pop(THREADS, None)
+    if given is not None:
+        world.env[THREADS] = given
+    as_given = f'test "${{{THREADS}-none}}" = {given or "none"}'
+    (world.here / "check").write_text(f"{as_given} && {(world.here / 'check').read_text()}")
+    ended = world.test(workload=f"{as_given} && {SAFE}")
+    assert ended.code == 0, ended
