@@ -12,6 +12,7 @@
 #include "room.h"
 #include "taint/taint.h"
 #include "threads.h"
+#include "versions.h"
 
 #define MAP_FIXED_NOREPLACE_BIT 0x100000u
 #define MREMAP_DONTUNMAP_BIT    4u
@@ -34,10 +35,11 @@ static void before_mmap(const UWord *args) {
 
 static void after_mmap(const UWord *args, Addr address) {
     pc_ranges_unmap(address, args[1], NULL);
-    if (mapped_inode != 0)
-        pc_ranges_map(address, args[1], mapped_inode, args[5], (args[2] & VKI_PROT_WRITE) != 0);
-    if (mapped_inode != 0)
-        pc_race_mapped(mapped_inode);
+    if (mapped_inode == 0)
+        return;
+    pc_ranges_map(address, args[1], mapped_inode, args[5], (args[2] & VKI_PROT_WRITE) != 0);
+    pc_versions_mapped();
+    pc_race_mapped(mapped_inode);
 }
 
 static void after_mremap(const UWord *args, Addr address) {

@@ -32,6 +32,8 @@ extern Int VG_(fd_hard_limit);
 extern Int VG_(fcntl)(Int fd, Int command, Addr argument);
 extern void *VG_(get_ThreadState)(ThreadId tid);
 extern void VG_(set_IP)(ThreadId tid, Addr address);
+/* No code of the program may run. */
+extern void VG_(discard_translations)(Addr start, ULong length, const HChar *who);
 extern HChar **VG_(client_envp);
 extern UWord *VG_(client_auxv);
 /* The program's file. */

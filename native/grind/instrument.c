@@ -33,7 +33,7 @@ struct pass {
     struct pc_instruction instruction;
     Bool parted; /* it has several stores */
     struct pc_taint_pass *taint;
-    Bool bare, plain; /* see versions.h */
+    Bool idle, bare, plain; /* see versions.h */
 };
 
 static IRExpr *not_zero(struct pass *p, const UInt *global) {
@@ -114,6 +114,14 @@ static void on_dirty(struct pass *p, IRStmt *statement) {
     after_store(p, plain_kind(p), dirty->mAddr, (UInt)dirty->mSize, always ? NULL : dirty->guard);
 }
 
+/* There is nothing yet that a statement could do something to. */
+static void on_idle(struct pass *p, IRStmt *statement) {
+    if (statement->tag == Ist_Dirty && pc_is_cpuid(statement->Ist.Dirty.details))
+        pc_instrument_cpuid(p->out, statement);
+    else
+        addStmtToIRSB(p->out, statement);
+}
+
 static void on_fence(struct pass *p) {
     if (p->instruction.fence == 0)
         return;
@@ -177,6 +185,8 @@ static void on_mark(struct pass *p, Int index) {
     p->pc = mark->Ist.IMark.addr;
     p->length = mark->Ist.IMark.len;
     pc_decode((const UChar *)p->pc, &p->instruction);
+    if (p->idle || p->bare)
+        return;
     for (Int i = index + 1; i < p->in->stmts_used && p->in->stmts[i]->tag != Ist_IMark; i++) {
         stores += is_store(p->in->stmts[i]);
         swaps += p->in->stmts[i]->tag == Ist_CAS;
@@ -235,12 +245,19 @@ static void on_looked_at(struct pass *p, Int index) {
     }
 }
 
+/* Whether it is the version that does everything. */
+static Bool is_whole(const struct pass *p) {
+    return !p->idle && !p->bare && !p->plain;
+}
+
 static void on_statement(struct pass *p, Int index) {
     pc_faults_place(p->out, p->in->stmts[index], p->pc);
     if (p->in->stmts[index]->tag == Ist_IMark) {
-        if (!p->bare && !p->plain)
+        if (is_whole(p))
             pc_taint_before(p->taint, p->in->stmts[index], p->pc);
         emit_statement(p, index);
+    } else if (p->idle) {
+        on_idle(p, p->in->stmts[index]);
     } else if (p->bare) {
         pc_bare_before(p->in, index, p->out, p->pc);
         addStmtToIRSB(p->out, p->in->stmts[index]);
@@ -258,11 +275,13 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
     Int i = 0;
     pc_look_begin(in);
     p.taint = pc_taint_begin(in, p.out, layout);
-    p.bare = pc_versions_bare() && pc_bare_can_be(in);
-    p.plain = !p.bare && pc_versions_plain() && pc_plain_can_be(in);
+    p.idle = pc_versions_idle();
+    p.bare = !p.idle && pc_versions_bare() && pc_bare_can_be(in);
+    p.plain = !p.idle && !p.bare && pc_versions_plain() && pc_plain_can_be(in);
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
         addStmtToIRSB(p.out, in->stmts[i]); /* Valgrind's own */
-    pc_versions_start(p.taint, extents->base[0], p.bare || p.plain);
+    if (!p.idle)
+        pc_versions_start(p.taint, extents->base[0], p.bare || p.plain);
     if (pc_versions_first())
         pc_race_block(extents->base[0]);
     pc_race_emit_start(p.out, extents->base[0]);
@@ -270,7 +289,7 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
         call_with_state(p.out, "pc_thread_found", pc_thread_found, 0, Ifx_Read);
     for (; i < in->stmts_used; i++)
         on_statement(&p, i);
-    if (!p.bare && !p.plain)
+    if (is_whole(&p))
         pc_taint_end(p.taint);
     if (p.instruction.flush != 0 && (in->jumpkind == Ijk_InvalICache || in->jumpkind == Ijk_NoDecode))
         end_with_flush(&p);

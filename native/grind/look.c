@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Before: addresses of a block, most of which are others plus or minus a constant. After: what a filter
- * (ranges.h, taint/memory.h) says of one stands for all that are at most PC_NEAR bytes away: filters have
- * room for that.
+ * (ranges.h, taint/memory.h) says of one stands for all that are near it: filters have room for that.
  */
 #include "look.h"
 
@@ -17,6 +16,7 @@ struct place {
 };
 
 struct answers {
+    Long near; /* how far away an answer holds */
     UInt count;
     struct {
         struct place place;
@@ -26,7 +26,7 @@ struct answers {
 
 static struct place *places; /* of each temporary of the block */
 static UInt room;
-static struct answers mapped, labelled;
+static struct answers mapped = {.near = PC_NEAR}, labelled = {.near = PC_LABELLED_NEAR};
 
 static struct place derived(const IRExpr *data, IRTemp temp) {
     if (data->tag == Iex_RdTmp)
@@ -67,7 +67,8 @@ static IRExpr *known(const struct answers *answers, const struct place *place) {
     UInt kept = answers->count < KEPT ? answers->count : KEPT;
     for (UInt i = 0; i < kept; i++) {
         Long distance = place->offset - answers->list[i].place.offset;
-        if (answers->list[i].place.root == place->root && distance >= -PC_NEAR && distance <= PC_NEAR)
+        if (answers->list[i].place.root == place->root && distance >= -answers->near &&
+            distance <= answers->near)
             return answers->list[i].entry;
     }
     return NULL;

@@ -32,7 +32,7 @@ extern void (*pc_ranges_changed)(const struct pc_range *ranges, UInt count);
 /* Generated code passes by an address a when the byte pc_filter[a >> PC_FILTER_SHIFT & PC_FILTER_MASK] is 0.
  * A byte that is not 0 means that a range may be there or start a little above. The same byte can be asked
  * for addresses up to PC_NEAR bytes away. */
-#define PC_NEAR         256
+#define PC_NEAR         (64 << 10)
 #define PC_FILTER_SHIFT 21
 #define PC_FILTER_MASK  0xffff
 extern UChar pc_filter[PC_FILTER_MASK + 1];

@@ -13,7 +13,8 @@
 #include "taint/registers.h"
 #include "threads.h"
 
-#define LOOK_EVERY 8u /* blocks that follow labels, after which the registers are looked at */
+#define PROGRAM_END (1ull << 47) /* of its memory */
+#define LOOK_EVERY  8u           /* blocks that follow labels, after which the registers are looked at */
 
 Bool __real_vgPlain_translate(ThreadId tid, Addr address, Bool debugging, Int verbosity, ULong blocks_done,
                               Bool redirect);
@@ -25,10 +26,21 @@ void __wrap_vgPlain_add_to_transtab(const VexGuestExtents *extents, Addr entry, 
                                     Bool checks_itself, Int profiling, UInt instructions);
 
 static Int wanted = 1;
+static Bool mapped;   /* a file, now or before */
 static ULong version; /* of the block that is now translated: PC_LOOKING, PC_FOLLOWING or 0 */
 
 Bool pc_versions_option(const HChar *argument) {
     return VG_BINT_CLO(argument, "--versions", wanted, 0, 1);
+}
+
+Bool pc_versions_idle(void) {
+    return wanted != 0 && !mapped;
+}
+
+void pc_versions_mapped(void) {
+    if (!mapped && wanted != 0)
+        VG_(discard_translations)(0, PROGRAM_END, "powercut: the first mapping");
+    mapped = True;
 }
 
 Bool pc_versions_bare(void) {

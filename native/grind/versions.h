@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Up to three translations of each block of code, of which the first that will do runs.
  *
+ * Until a file of the data folder is mapped, there is one that is idle: nothing can be of interest, and code
+ * runs as it is. Then all translations are forgotten, and made anew where they are needed.
+ *
  * The bare one (bare.h) runs as long as nothing is touched that is of interest to anyone. Before an access
  * that may be, it is left for the one that looks, which does what instrument.c says.
  *
@@ -20,7 +23,10 @@
 
 /* Takes --versions=0|1, 0: there is only the last one; False: another option. */
 Bool pc_versions_option(const HChar *argument);
+/* A file is mapped. Called where no code of the program runs. */
+void pc_versions_mapped(void);
 /* What the block that is now translated may become. */
+Bool pc_versions_idle(void);
 Bool pc_versions_bare(void);
 Bool pc_versions_plain(void);
 /* Whether it is the one that the program comes to, not another version of one. */

@@ -2,6 +2,7 @@
 /* How Valgrind makes blocks of code, changed at link time (ld --wrap=SYMBOL), as in core.c. */
 #include "order.h"
 #include "taint/taint.h"
+#include "versions.h"
 
 #include "libvex.h"
 
@@ -21,7 +22,7 @@ static Bool may_go_on_here(void *closure, Addr address) {
  * not used: otherwise its occurrences would depend on the version. */
 static UInt needs_check_here(void *closure, VexRegisterUpdates *updates, const VexGuestExtents *extents) {
     UInt needed = needs_check(closure, updates, extents);
-    if (pc_race || pc_taint_wanted)
+    if ((pc_race || pc_taint_wanted) && !pc_versions_idle())
         *updates = VexRegUpdAllregsAtMemAccess;
     return needed;
 }

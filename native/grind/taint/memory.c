@@ -18,7 +18,7 @@
 #define FILE_SHIFT 44u
 #define FIRST_SIZE 1024u
 #define RECENT     512u
-#define BELOW      (PC_LABELLED_REACH + PC_NEAR) /* where an access may look that has a part here */
+#define BELOW      (PC_LABELLED_REACH + PC_LABELLED_NEAR) /* where an access may look that has a part here */
 #define MAPPED     0x8000u /* in the filter: part of a range, or just below or above one */
 #define FULL       0x7fffu /* in the filter: too many labelled words to be counted */
 
@@ -98,7 +98,7 @@ static void count_word(ULong key, UInt index, Bool more) {
         return;
     Addr address = key << PAGE_SHIFT | index * WORD;
     ULong first = (address - BELOW) >> PC_LABELLED_SHIFT,
-          last = (address + WORD + PC_NEAR) >> PC_LABELLED_SHIFT;
+          last = (address + WORD + PC_LABELLED_NEAR) >> PC_LABELLED_SHIFT;
     count_part(first, more);
     if (last != first)
         count_part(last, more);
@@ -127,7 +127,7 @@ static void paint(void *page, UInt offset, UInt length, pc_labels labels) {
 
 static void mark(const struct pc_range *range, Bool mapped) {
     ULong first = (range->start - BELOW) >> PC_LABELLED_SHIFT;
-    ULong end = (range->end + PC_NEAR) >> PC_LABELLED_SHIFT;
+    ULong end = (range->end + PC_LABELLED_NEAR) >> PC_LABELLED_SHIFT;
     if (end - first > PC_LABELLED_MASK)
         end = first + PC_LABELLED_MASK;
     for (ULong part = first; part <= end; part++) {

@@ -7,7 +7,8 @@
 
 /* Generated code passes by an access of at most PC_LABELLED_REACH bytes at a when the number
  * pc_labelled_filter[a >> PC_LABELLED_SHIFT & PC_LABELLED_MASK] is 0: none of them has a label, and none lies
- * in a mapped range. The same holds for accesses up to PC_NEAR bytes away (ranges.h). */
+ * in a mapped range. The same holds for accesses up to PC_LABELLED_NEAR bytes away. */
+#define PC_LABELLED_NEAR  256
 #define PC_LABELLED_SHIFT 10
 #define PC_LABELLED_MASK  0x3fffff
 extern UShort pc_labelled_filter[PC_LABELLED_MASK + 1];
