@@ -18,6 +18,7 @@
 #include "race/race.h"
 #include "ranges.h"
 #include "records.h"
+#include "successor.h"
 #include "taint/faults.h"
 #include "taint/taint.h"
 #include "threads.h"
@@ -299,5 +300,6 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
         pc_instrument_request(p.out, p.pc);
     else if (in->jumpkind == Ijk_Ret)
         pc_race_emit_return(p.out, p.pc);
+    pc_successor(in, p.out, closure->tid);
     return p.out;
 }

@@ -61,6 +61,40 @@ def test_fork_keeps_mappings_and_exec_loses_them(data: Path) -> None:
     assert_explained(run)
 
 
+def test_pointers_to_code_that_change(data: Path) -> None:
+    """Code that goes where it went before goes elsewhere when it should, and to nowhere as ever."""
+    body = r"""
+    typedef unsigned function(unsigned);
+    static sigjmp_buf back;
+    static __attribute__((noinline)) unsigned twice(unsigned x) { return 2 * x + 1; }
+    static __attribute__((noinline)) unsigned thrice(unsigned x) { return 3 * x + 2; }
+    static __attribute__((noinline)) unsigned less(unsigned x) { return x / 5; }
+    static __attribute__((noinline)) unsigned through(function *volatile *at, unsigned x) { return (*at)(x); }
+    static void on_signal(int number) { siglongjmp(back, number); }
+    int main(void) {
+        function *volatile table[] = {twice, thrice, less};
+        unsigned x = 1, expected = 1;
+        for (unsigned i = 0; i < 900; i++) {
+            x = i % 2 ? through(&table[i % 3], x) : twice(through(&table[i * i % 3], x)) + 7;
+            unsigned which = (i % 2 ? i : i * i) % 3;
+            expected = which == 0 ? 2 * expected + 1 : which == 1 ? 3 * expected + 2 : expected / 5;
+            if (i % 2 == 0) expected = 2 * expected + 8;
+            if (i == 450) table[1] = less, table[2] = thrice;
+            if (i > 450 && which) x = expected = i;
+        }
+        if (x != expected) return 1;
+        unsigned char *p = map_file("f", 8192, 0, 0);
+        OK(truncate("f", 4096));
+        signal(SIGBUS, on_signal);
+        if (sigsetjmp(back, 1) == 0) __asm__ volatile("jmp 1f; 1: call *(%0)" :: "r"(p + 4096) : "memory");
+        *(volatile unsigned char *)p = 0xaa;
+        return 0;
+    }"""
+    run = trace(data, body)
+    assert run.trace.meta["exit"] == b"exited 0"
+    assert [event.data for event in run.events(Kind.STORE)] == [b"\xaa"]
+
+
 def test_the_program_hardly_notices(data: Path) -> None:
     """Environment, descriptors, arguments and outputs are its own."""
     body = r"""
