@@ -55,6 +55,23 @@ def test_when_all_wait_one_becomes_privileged_and_then_the_point_is_given_up(tmp
     assert told["waits"] >= 2
 
 
+def test_readers_wait_until_all_threads_are_there(tmp_path: Path) -> None:
+    """Each thread loads before it stores: if all wait, one must go on, and the others see what it stores."""
+    body = r"""
+static void *adds(void *unused) { WORDS[0] += 1; persist(pm); return NULL; }
+int main(int argc, char **argv) {
+    pthread_t threads[12];
+    pm = map_file(argv[1], 4096, 0, NULL);
+    for (int i = 0; i < 12; i++) pthread_create(&threads[i], NULL, adds, NULL);
+    for (int i = 0; i < 12; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"""
+    program = build(tmp_path, body)
+    (told,) = race(tmp_path, program, scheduled(race(tmp_path, program, Plan(COUNTED)))).results.syncs
+    assert (told["waits"], told["hits"]) == (12, 11)
+
+
 def test_waits_are_skipped_as_the_plan_says(tmp_path: Path) -> None:
     program = build(tmp_path, READERS_ONLY)
     loads, stores = race(tmp_path, program, Plan(COUNTED)).shared_sites(0)

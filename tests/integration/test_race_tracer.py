@@ -68,6 +68,17 @@ int main(int argc, char **argv) { pm = map_file(argv[1], 4096, 0, NULL); run_bot
     assert [event.tid for event in orders(run) if event.extra == Order.STUCK] == run.results.thread_ids
 
 
+def test_a_program_that_still_stores_when_its_time_is_over_is_slow(tmp_path: Path) -> None:
+    body = r"""
+static void *store(void *unused) { for (;;) { WORDS[8]++; persist(&WORDS[8]); usleep(1000); } return NULL; }
+static void *spin(void *unused) { while (!__atomic_load_n(&WORDS[0], __ATOMIC_SEQ_CST)) { } return NULL; }
+int main(int argc, char **argv) { pm = map_file(argv[1], 4096, 0, NULL); run_both(store, spin); return 0; }
+"""
+    run = race(tmp_path, build(tmp_path, body), Plan(COUNTED, run_ms=1500))
+    assert run.results.stopped is BoardStop.SLOW
+    assert [event.tid for event in orders(run) if event.extra == Order.STUCK] == run.results.thread_ids
+
+
 @pytest.mark.parametrize("how", ["__builtin_trap();", "abort();"])
 def test_where_a_signal_kills_a_program_stands_in_the_trace(tmp_path: Path, how: str) -> None:
     body = r"""

@@ -7,7 +7,7 @@
 
 #define LONGEST     10000000u /* blocks, in which there may be few rounds */
 #define IDLE_ROUNDS 6u        /* in a row: then the others wait, too */
-#define FEW_BLOCKS  5000u     /* a round with no more blocks, and no flush, is an idle one */
+#define FEW_BLOCKS  5000u     /* a round with no more blocks, no flush and no new thread is an idle one */
 
 static ULong flushes; /* of all threads */
 
@@ -20,13 +20,16 @@ struct pc_patience pc_patience(UInt rounds, UInt milliseconds) {
                                 .until = VG_(read_millisecond_timer)() + milliseconds,
                                 .blocks = pc_crew_blocks + LONGEST,
                                 .last = pc_crew_blocks,
-                                .flushes = flushes};
+                                .flushes = flushes,
+                                .threads = pc_board->threads};
 }
 
 Bool pc_patience_ends(struct pc_patience *left, enum pc_round round) {
-    Bool idle = left->flushes == flushes && pc_crew_blocks - left->last < FEW_BLOCKS;
+    Bool idle = left->flushes == flushes && left->threads == pc_board->threads &&
+                pc_crew_blocks - left->last < FEW_BLOCKS;
     left->idle = idle ? left->idle + (round == PC_ROUND_RUN) : 0;
     left->flushes = flushes;
+    left->threads = pc_board->threads;
     left->last = pc_crew_blocks;
     left->rounds -= round == PC_ROUND_RUN;
     return left->rounds == 0 || left->idle >= IDLE_ROUNDS || pc_crew_blocks >= left->blocks ||

@@ -10,7 +10,8 @@ struct pc_patience {
     UInt idle;   /* in a row */
     UInt until;  /* milliseconds; `blocks`: the same on the other clock */
     ULong blocks;
-    ULong last, flushes; /* blocks and flushes until the last round */
+    ULong last, flushes; /* blocks and flushes until the last round, */
+    UInt threads;        /* and threads that were created */
 };
 
 struct pc_patience pc_patience(UInt rounds, UInt milliseconds);

@@ -19,12 +19,14 @@
 #define QUICK_ROUNDS 50u   /* in which a thread that is neither asleep nor running most often decides */
 #define NAP          2000u /* microseconds, from then on */
 
-static UInt start;
+static UInt start;      /* milliseconds */
+static UInt stored;     /* when a store was last seen */
+static ULong stores;    /* until then */
 static Bool has_ended;  /* by a call of its own */
 static ThreadId sender; /* of a signal, until its next turn */
 
 void pc_stuck_start(void) {
-    start = VG_(read_millisecond_timer)();
+    start = stored = VG_(read_millisecond_timer)();
 }
 
 static void __attribute__((noreturn)) end_all(enum pc_board_stop why) {
@@ -83,10 +85,14 @@ void pc_stuck_before_call(void) {
 }
 
 void pc_stuck_look_at_clock(void) {
-    UInt limit = pc_board->plan.run_ms;
+    UInt limit = pc_board->plan.run_ms, now = VG_(read_millisecond_timer)();
     sender = sender == pc_running ? VG_INVALID_THREADID : sender;
-    if (limit != 0 && VG_(read_millisecond_timer)() - start > limit)
-        end_all(PC_BOARD_TIMEOUT);
+    if (stores != pc_board->stores) {
+        stores = pc_board->stores;
+        stored = now;
+    }
+    if (limit != 0 && now - start > limit)
+        end_all(now - stored > limit / 2 ? PC_BOARD_TIMEOUT : PC_BOARD_SLOW);
 }
 
 /* The signal came to the thread that sent it, as abort does, or to the one whose turn it was. */

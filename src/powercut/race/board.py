@@ -53,6 +53,7 @@ class BoardStop(IntEnum):
     RAN = 0
     DEADLOCK = 1
     TIMEOUT = 2
+    SLOW = 3
 
 
 SITE = np.dtype([("module", "<u8"), ("offset", "<u8")])

@@ -87,7 +87,7 @@ class Campaign:
         """How it ended, in words that follow a name."""
         if self.stopped is BoardStop.DEADLOCK:
             return "deadlocked"
-        return "did not end in time" if self.stopped is BoardStop.TIMEOUT else self.execution.ending
+        return "did not end in time" if self.stopped is not BoardStop.RAN else self.execution.ending
 
     @property
     def bitmaps(self) -> Bitmaps:
