@@ -2,17 +2,21 @@
 
 Every mistake is looked for in a run of its own, with seeds of the grammar. A finding at a line that is not marked for
 the mistake is a false positive, and is listed; so is everything that is found in the maps without a mistake.
+
+    python bench/race_maps.py --threads 8 --budget 180
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kit import Row, at_most, workspace
 from race_hunt import Hunted, Target, hunt, never
+from run import table
 
 from powercut.findings.finding import Finding
 from powercut.race.replay import replay_race
@@ -41,13 +45,24 @@ class Tally:
     mistakes: int = 0
 
 
-def measure(budget: float = BUDGET, longest: float = LONGEST, clean: float = CLEAN) -> list[Row]:
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--threads", type=int, metavar="N", help="of the maps; without it, as their grammar says")
+    parser.add_argument("--budget", type=float, default=BUDGET, metavar="SECONDS", help="for each mistake")
+    options = parser.parse_args(arguments)
+    print(table(measure(options.budget, threads=options.threads)), end="")
+
+
+def measure(
+    budget: float = BUDGET, longest: float = LONGEST, clean: float = CLEAN, threads: int | None = None
+) -> list[Row]:
     """All mistakes, and both maps without one."""
     tally = Tally()
     with workspace() as space:
         program = race_index.build_index(space)
         for name, bug in _subjects():
-            target = _target(race_index.Index(program, name, bug.name if bug else None), bug, space)
+            target = _target(race_index.Index(program, name, bug.name if bug else None), bug, space, threads)
             _tell(target.name, _run(target, bug is not None, budget, longest, clean, tally))
     for line in [*(f"missed: {name}" for name in tally.missed), *(f"false: {text}" for text in tally.false)]:
         print(line, file=sys.stderr)
@@ -60,7 +75,7 @@ def _subjects() -> Iterator[tuple[str, race_index.IndexBug | None]]:
     yield from ((name, None) for name in race_index.MAPS)
 
 
-def _target(index: race_index.Index, bug: race_index.IndexBug | None, space: Path) -> Target:
+def _target(index: race_index.Index, bug: race_index.IndexBug | None, space: Path, threads: int | None) -> Target:
     data = space / "data"
     data.mkdir(exist_ok=True)
     name = f"{index.map}, {index.bug or 'no mistake'}"
@@ -71,7 +86,7 @@ def _target(index: race_index.Index, bug: race_index.IndexBug | None, space: Pat
         index.check,
         index.check,
         lambda finding: bug is not None and is_true(finding, bug),
-        {"grammar": race_index.GRAMMAR},
+        {"grammar": race_index.GRAMMAR, "threads": threads},
     )
 
 
@@ -128,3 +143,7 @@ def _rows(tally: Tally, budget: float) -> list[Row]:
         Row("false positives", len(tally.false), "", "bugs", tally.true, share, "at most 1 in 5", share <= FALSE),
         Row(f"the worst replay, of {REPLAYS}", least, "", target=f">= {SEEN}", met=least >= SEEN),
     ]
+
+
+if __name__ == "__main__":
+    main()
