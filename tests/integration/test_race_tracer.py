@@ -68,7 +68,16 @@ int main(int argc, char **argv) { pm = map_file(argv[1], 4096, 0, NULL); run_bot
     assert [event.tid for event in orders(run) if event.extra == Order.STUCK] == run.results.thread_ids
 
 
-def test_a_program_that_still_stores_when_its_time_is_over_is_slow(tmp_path: Path) -> None:
+def test_threads_that_store_only_to_get_a_lock_never_end(tmp_path: Path) -> None:
+    body = r"""
+static void *lock(void *unused) { while (__atomic_exchange_n(WORDS, 1, __ATOMIC_SEQ_CST)) { } return NULL; }
+int main(int argc, char **argv) { pm = map_file(argv[1], 4096, 0, NULL); run_both(lock, lock); return 0; }
+"""
+    run = race(tmp_path, build(tmp_path, body), Plan(COUNTED, run_ms=1000))
+    assert run.results.stopped is BoardStop.TIMEOUT
+
+
+def test_a_program_that_still_flushes_when_its_time_is_over_is_slow(tmp_path: Path) -> None:
     body = r"""
 static void *store(void *unused) { for (;;) { WORDS[8]++; persist(&WORDS[8]); usleep(1000); } return NULL; }
 static void *spin(void *unused) { while (!__atomic_load_n(&WORDS[0], __ATOMIC_SEQ_CST)) { } return NULL; }

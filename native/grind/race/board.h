@@ -47,8 +47,8 @@ enum pc_board_mode {
 enum pc_board_stop {
     PC_BOARD_RAN = 0,      /* it did not */
     PC_BOARD_DEADLOCK = 1, /* every thread waited for another one; ORDER records of kind STUCK tell where */
-    PC_BOARD_TIMEOUT = 2,  /* it ran longer than run_ms, half of it without a store; STUCK records, too */
-    PC_BOARD_SLOW = 3,     /* it ran longer than run_ms, and still stores; STUCK records, too */
+    PC_BOARD_TIMEOUT = 2,  /* it ran longer than run_ms, half of it without a flush; STUCK records, too */
+    PC_BOARD_SLOW = 3,     /* it ran longer than run_ms, and still flushes; STUCK records, too */
 };
 
 /* An instruction. */

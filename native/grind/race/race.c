@@ -76,6 +76,7 @@ void pc_race_flushed(const struct pc_range *range, Addr line, UInt how) {
     ULong offset = range->offset + (line - range->start);
     struct pc_shadow_page *page = pc_shadow_page(range->file, offset);
     pc_shadow_flush(pc_shadow_line(page, offset), how == PC_FLUSH_CLFLUSH);
+    pc_stuck_flushed();
 }
 
 void pc_race_fenced(void) {

@@ -20,13 +20,13 @@
 #define NAP          2000u /* microseconds, from then on */
 
 static UInt start;      /* milliseconds */
-static UInt stored;     /* when a store was last seen */
-static ULong stores;    /* until then */
+static UInt got_on;     /* when flushes were last seen */
+static Bool flushed;    /* since then */
 static Bool has_ended;  /* by a call of its own */
 static ThreadId sender; /* of a signal, until its next turn */
 
 void pc_stuck_start(void) {
-    start = stored = VG_(read_millisecond_timer)();
+    start = got_on = VG_(read_millisecond_timer)();
 }
 
 static void __attribute__((noreturn)) end_all(enum pc_board_stop why) {
@@ -87,12 +87,14 @@ void pc_stuck_before_call(void) {
 void pc_stuck_look_at_clock(void) {
     UInt limit = pc_board->plan.run_ms, now = VG_(read_millisecond_timer)();
     sender = sender == pc_running ? VG_INVALID_THREADID : sender;
-    if (stores != pc_board->stores) {
-        stores = pc_board->stores;
-        stored = now;
-    }
+    got_on = flushed ? now : got_on;
+    flushed = False;
     if (limit != 0 && now - start > limit)
-        end_all(now - stored > limit / 2 ? PC_BOARD_TIMEOUT : PC_BOARD_SLOW);
+        end_all(now - got_on > limit / 2 ? PC_BOARD_TIMEOUT : PC_BOARD_SLOW);
+}
+
+void pc_stuck_flushed(void) {
+    flushed = True;
 }
 
 /* The signal came to the thread that sent it, as abort does, or to the one whose turn it was. */

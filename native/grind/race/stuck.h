@@ -11,6 +11,9 @@ void pc_stuck_start(void);
 void pc_stuck_before_call(void);
 /* The running thread begins a turn: is the time over? */
 void pc_stuck_look_at_clock(void);
+/* A mapped line was flushed: the program gets on. That it stores is no sign of it: who waits for a lock in
+ * persistent memory may store again and again. */
+void pc_stuck_flushed(void);
 /* The process ends: if not by a call of its own, a signal kills it. */
 void pc_stuck_at_end(void);
 

@@ -176,7 +176,7 @@ class RaceExploration:
             self.tell(Found(finding))
 
     def _hangs(self, campaign: Campaign) -> bool:
-        """Whether an execution would never have ended: all its threads wait; or none stores, far longer than others."""
+        """Whether an execution would never have ended: all threads wait; or none makes anything durable, for long."""
         if campaign.stopped is BoardStop.DEADLOCK:
             return True
         return campaign.stopped is BoardStop.TIMEOUT and 0 < self._slowest * _SLOWER < self.stage.limit
