@@ -5,7 +5,8 @@ again, runs to its end, and meets the fault that one of its steps made. Then of 
 tell what it tells after a run that was not cut: what it holds, what it held before, and which line wrote it. The plan
 to heal it follows from that, and is compared as well.
 
-By default some of the cuts are tried; with POWERCUT_SWEEP=1 all kills, and ten times as many power cuts.
+By default some of the cuts are tried; with POWERCUT_SWEEP=1 all kills, the plan after each of them, and ten times as
+many power cuts.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from powercut.heal.copies import recovery
 from powercut.record.tracers import memory_tool
 from powercut.run.store import SavedRun
 
-from .guard_cuts_kit import NOBODY, Kill, NormalForm, Stepper, build, differing, plan_form
+from .guard_cuts_kit import NOBODY, Kill, NormalForm, PlanForm, Stepper, build, differing, plan_form, same_steps
 
 SWEEP = bool(os.environ.get("POWERCUT_SWEEP"))
 KILLS = {"before": True, "after": True, "middle": True, "before the guard": False}
@@ -63,6 +64,16 @@ def truth(uncut: Stepper) -> NormalForm:
     return NormalForm(uncut)
 
 
+@pytest.fixture(scope="module")
+def true_plan(uncut: Stepper) -> PlanForm:
+    return planned(uncut)
+
+
+def planned(stepper: Stepper) -> PlanForm:
+    session = stepper.session()
+    return plan_form(session, session.plan()[0])
+
+
 def calls(programs: Path, folder: Path, behind: bool) -> range:
     folder.mkdir()
     return range(Stepper(programs, folder).calls(folder / "count", behind))
@@ -70,7 +81,7 @@ def calls(programs: Path, folder: Path, behind: bool) -> range:
 
 @pytest.mark.parametrize("kind", KILLS)
 def test_a_log_tells_the_same_wherever_its_service_was_killed(
-    kind: str, programs: Path, truth: NormalForm, tmp_path: Path
+    kind: str, programs: Path, truth: NormalForm, true_plan: PlanForm, tmp_path: Path
 ) -> None:
     behind = KILLS[kind]
     all_calls = calls(programs, tmp_path / "counted", behind)
@@ -83,11 +94,13 @@ def test_a_log_tells_the_same_wherever_its_service_was_killed(
         assert unexplained <= UNDER_WAY or not stepper.finish(), kill
         stepper.finish()
         assert not differing(NormalForm(stepper), truth), kill
+        if SWEEP or number == tried[-1]:
+            assert same_steps(planned(stepper), true_plan), kill
         stepper.remove()
 
 
 def test_after_many_kills_the_plan_is_the_same_and_heals(
-    programs: Path, uncut: Stepper, truth: NormalForm, tmp_path: Path
+    programs: Path, truth: NormalForm, true_plan: PlanForm, tmp_path: Path
 ) -> None:
     """Killed again and again, a few calls further each time, in all that it does and in its recoveries."""
     stepper = Stepper(programs, tmp_path)
@@ -98,7 +111,7 @@ def test_after_many_kills_the_plan_is_the_same_and_heals(
     assert not differing(NormalForm(stepper), truth, kills=len(whens))
     session = stepper.session()
     plan, _ = session.plan()
-    assert plan_form(session, plan) == plan_form(uncut.session(), uncut.session().plan()[0])
+    assert plan_form(session, plan) == true_plan
     healing = session.heal(plan)
     assert healing is not None and healing.mode == "purge" and len(healing.records) == 1
     session.change(healing)
@@ -123,7 +136,7 @@ def test_a_log_that_is_reclaimed_between_kills_names_the_same_lines(
 
 
 def test_a_transaction_that_a_fault_cut_short_does_not_hinder_healing(
-    programs: Path, uncut: Stepper, tmp_path: Path
+    programs: Path, true_plan: PlanForm, tmp_path: Path
 ) -> None:
     """Its undo log would be written over what healing took back, and hide whose data they are."""
     in_last_transaction = calls(programs, tmp_path / "counted", True)[-15]
@@ -132,7 +145,7 @@ def test_a_transaction_that_a_fault_cut_short_does_not_hinder_healing(
     assert recovery(stepper.history), "the kill was in a transaction"
     session = stepper.session()
     plan, _ = session.plan()
-    assert plan_form(session, plan)[0] == plan_form(uncut.session(), uncut.session().plan()[0])[0]
+    assert plan_form(session, plan)[0] == true_plan[0]
     healing = session.heal(plan)
     assert healing is not None and len(healing.records) == 1
     session.change(healing)
