@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from powercut.guard.log import CHANGES, MAGIC, RECORD, SEGMENT_HEAD, VERSION, Gu
 from powercut.guard.writing import sealed
 
 SALT = 0x5EED
+GROUP = 11  # the kind of a record that holds others
 POOLLESS = (RecordKind.START, RecordKind.MODULE, RecordKind.COMMIT)
 DATALESS = (RecordKind.ALLOCATE, RecordKind.FREE, RecordKind.COMMIT)
 
@@ -38,8 +40,31 @@ class Made:
         head["site"], head["transaction"] = self.site, self.transaction
         head["time"], head["thread"] = self.time, self.thread
         head["kind"], head["flags_pool"] = self.kind, 0 if self.kind in POOLLESS else self.pool << 4
-        data = b"" if self.kind in DATALESS else self.data[:1] if self.kind == RecordKind.FILL else self.data
-        return sealed(head, data, SALT)
+        return sealed(head, self.written, SALT)
+
+    @property
+    def written(self) -> bytes:
+        """The bytes behind its head."""
+        return b"" if self.kind in DATALESS else self.data[:1] if self.kind == RecordKind.FILL else self.data
+
+
+def group_of(members: Sequence[Made]) -> bytes:
+    """Records of one thread as the library writes them at once, with the numbers from that of the first on."""
+    first, content = members[0], b""
+    last = (first.offset, first.site, first.transaction)
+    for made in members:
+        words = (made.offset, made.site, made.transaction)
+        has = sum(1 << i for i in range(3) if words[i] != last[i])
+        flags_pool = 0 if made.kind in POOLLESS else made.pool << 4
+        content += struct.pack("<IBBBx", len(made.data), made.kind, flags_pool, has)
+        content += b"".join(word.to_bytes(8, "little") for i, word in enumerate(words) if has >> i & 1)
+        content += made.written.ljust(-len(made.written) // 8 * -8, b"\0")
+        last = words
+    head = np.zeros((), RECORD)
+    head["size"], head["sequence"], head["kind"] = len(content), first.sequence, GROUP
+    head["offset"], head["site"], head["transaction"] = first.offset, first.site, first.transaction
+    head["time"], head["thread"] = first.time, first.thread
+    return sealed(head, content, SALT)
 
 
 def write_segment(

@@ -23,8 +23,8 @@ static bool fold(struct reclaim *reclaim, struct pc_guard_record part, const cha
 /* A part of a change, all of whose bytes have the same fate. */
 static bool settle(struct reclaim *reclaim, struct entry *entry, uint64_t from, uint64_t size,
                    enum pc_fate fate) {
-    struct pc_guard_record part = head_of(entry);
-    const char *data = entry->at + sizeof part + (part.kind == PC_GUARD_FILL ? 0 : from);
+    struct pc_guard_record part = entry->record;
+    const char *data = entry->data + (part.kind == PC_GUARD_FILL ? 0 : from);
     part.offset += from;
     part.size = (uint32_t)size;
     if (fate == PC_KEPT) {
@@ -40,7 +40,7 @@ static bool settle(struct reclaim *reclaim, struct entry *entry, uint64_t from, 
 /* The bytes of a change, from one on, that have the same fate as that one; 0 without memory. */
 static uint64_t next_part(struct reclaim *reclaim, const struct entry *entry, uint64_t from,
                           enum pc_fate *fate) {
-    struct pc_guard_record record = head_of(entry);
+    struct pc_guard_record record = entry->record;
     bool effective;
     uint64_t size = pc_effects_run(&reclaim->effects, entry->effects, from, record.size, &effective);
     *fate = PC_VOID;
@@ -52,19 +52,19 @@ static uint64_t next_part(struct reclaim *reclaim, const struct entry *entry, ui
  * before them says, and that one is kept, too, or in the base: so few bytes that a further record would take
  * more room, and the rest of a word, which is read as one. */
 static bool can_be_kept(struct reclaim *reclaim, const struct entry *entry, uint64_t from, uint64_t until) {
-    struct pc_guard_record record = head_of(entry);
+    struct pc_guard_record record = entry->record;
     return pc_versions_reach(&reclaim->versions, record.pool, record.offset + from, until - from);
 }
 
 /* Where the word that holds the byte before `at` ends, or `most`. */
 static uint64_t end_of_word(const struct entry *entry, uint64_t at, uint64_t most) {
-    uint64_t offset = head_of(entry).offset, end = (offset + at + WORD - 1) / WORD * WORD - offset;
+    uint64_t offset = entry->record.offset, end = (offset + at + WORD - 1) / WORD * WORD - offset;
     return end < most ? end : most;
 }
 
 /* Where the word that holds a byte starts, or `least`. */
 static uint64_t start_of_word(const struct entry *entry, uint64_t at, uint64_t least) {
-    uint64_t before = (head_of(entry).offset + at) % WORD;
+    uint64_t before = (entry->record.offset + at) % WORD;
     return before < at - least ? at - before : least;
 }
 
@@ -72,7 +72,7 @@ bool pc_reclaim_change(struct reclaim *reclaim, struct entry *entry) {
     if (stays_whole(reclaim, entry))
         return keep(reclaim, entry);
     enum pc_fate fate = PC_VOID, next;
-    uint64_t from = 0, until = 0, all = head_of(entry).size;
+    uint64_t from = 0, until = 0, all = entry->record.size;
     for (uint64_t at = 0, size; at < all; at += size) {
         size = next_part(reclaim, entry, at, &next);
         if (!size)
@@ -96,19 +96,20 @@ bool pc_reclaim_change(struct reclaim *reclaim, struct entry *entry) {
 }
 
 bool pc_reclaim_base(const struct reclaim *reclaim, const struct entry *entry) {
-    struct pc_guard_record record = head_of(entry);
+    struct pc_guard_record record = entry->record;
     return record.kind != PC_GUARD_BASE || stays_whole(reclaim, entry) ||
-           pc_write_all(reclaim->bases[record.pool], entry->at + sizeof record, record.size,
-                        (off_t)record.offset);
+           pc_write_all(reclaim->bases[record.pool], entry->data, record.size, (off_t)record.offset);
 }
 
 bool pc_reclaim_see(struct reclaim *reclaim, struct entry *entry) {
-    struct pc_guard_record record = head_of(entry);
+    struct pc_guard_record record = entry->record;
     if (stays_whole(reclaim, entry))
         return true;
     if (record.kind == PC_GUARD_FREE)
         return pc_effects_forget(&reclaim->effects, &record);
-    if (is_change(entry))
-        entry->effects = pc_effects_add(&reclaim->effects, &record, entry->at + sizeof record);
-    return entry->effects != UINT64_MAX;
+    if (!is_change(entry))
+        return true;
+    uint64_t effects = pc_effects_add(&reclaim->effects, &record, entry->data);
+    entry->effects = effects;
+    return effects != UINT64_MAX;
 }

@@ -10,7 +10,7 @@ static bool keep_fences(struct reclaim *reclaim, size_t first, size_t end) {
     struct pc_map threads = {0};
     bool good = true;
     for (size_t i = end; good && i-- > first;) {
-        struct pc_guard_record record = head_of(&reclaim->entries[i]);
+        struct pc_guard_record record = reclaim->entries[i].record;
         if (!(record.flags & PC_GUARD_FENCED) || pc_map_get(&threads, record.thread))
             continue;
         struct pc_guard_record mark = {.sequence = record.sequence,
@@ -32,7 +32,7 @@ static bool keep_run(struct reclaim *reclaim, size_t first, size_t end) {
         needed = reclaim->entries[i].kept;
     for (size_t i = first; i < end && needed; i++) {
         struct entry *entry = &reclaim->entries[i];
-        uint8_t kind = head_of(entry).kind;
+        uint8_t kind = entry->record.kind;
         if ((kind == PC_GUARD_START || kind == PC_GUARD_MODULE) && !keep(reclaim, entry))
             return false;
     }
@@ -40,7 +40,7 @@ static bool keep_run(struct reclaim *reclaim, size_t first, size_t end) {
 }
 
 static bool keep_object(struct reclaim *reclaim, struct entry *entry) {
-    struct pc_guard_record record = head_of(entry);
+    struct pc_guard_record record = entry->record;
     uint64_t place = record.offset << 5 | (uint64_t)record.pool << 1 | (record.kind == PC_GUARD_FREE);
     uint32_t met = pc_map_get(&reclaim->places, place);
     if (met >= reclaim->versions.most)
@@ -49,17 +49,17 @@ static bool keep_object(struct reclaim *reclaim, struct entry *entry) {
 }
 
 static bool keep_note(struct reclaim *reclaim, struct entry *entry) {
-    struct pc_guard_record record = head_of(entry);
+    struct pc_guard_record record = entry->record;
     switch (record.kind) {
     case PC_GUARD_POOL:
-        return pc_guard_put(&reclaim->output, &record, entry->at + sizeof record);
+        return pc_guard_put(&reclaim->output, &record, entry->data);
     case PC_GUARD_BASE:
         return !stays_whole(reclaim, entry) || keep(reclaim, entry);
     case PC_GUARD_ALLOCATE:
     case PC_GUARD_FREE:
-        return entry->sequence >= reclaim->bound ? keep(reclaim, entry) : keep_object(reclaim, entry);
+        return entry->record.sequence >= reclaim->bound ? keep(reclaim, entry) : keep_object(reclaim, entry);
     case PC_GUARD_COMMIT:
-        return (entry->sequence < reclaim->bound &&
+        return (entry->record.sequence < reclaim->bound &&
                 !pc_map_get(&reclaim->transactions, record.transaction)) ||
                keep(reclaim, entry);
     default: /* with its run */
@@ -72,7 +72,7 @@ bool pc_reclaim_notes(struct reclaim *reclaim) {
         struct entry *entry = &reclaim->entries[i];
         if (!is_change(entry) && !keep_note(reclaim, entry))
             return false;
-        if (i == 0 || head_of(entry).kind == PC_GUARD_START) {
+        if (i == 0 || entry->record.kind == PC_GUARD_START) {
             if (!keep_run(reclaim, i, end))
                 return false;
             end = i;

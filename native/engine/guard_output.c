@@ -36,11 +36,12 @@ bool pc_guard_put(struct pc_guard_output *output, const struct pc_guard_record *
     if (output->filled + slot > BUFFER && !pc_guard_flush(output))
         return false;
     struct pc_guard_record summed = *record;
-    summed.checksum = pc_guard_sum(record, data, output->salt);
     char *to = output->buffer + output->filled;
+    memcpy(to, record, sizeof *record);
+    memcpy(to + sizeof *record, data, size);
+    memset(to + sizeof *record + size, 0, slot - sizeof *record - size);
+    summed.checksum = pc_guard_sum(to, sizeof *record + size, output->salt);
     memcpy(to, &summed, sizeof summed);
-    memcpy(to + sizeof summed, data, size);
-    memset(to + sizeof summed + size, 0, slot - sizeof summed - size);
     output->filled += slot;
     return true;
 }

@@ -10,25 +10,21 @@
 #include <errno.h>
 
 static int by_sequence(const void *one, const void *two) {
-    uint64_t a = ((const struct entry *)one)->sequence, b = ((const struct entry *)two)->sequence;
+    uint64_t a = ((const struct entry *)one)->record.sequence,
+             b = ((const struct entry *)two)->record.sequence;
     return (a > b) - (a < b);
 }
 
-static bool gather(struct reclaim *reclaim, const char *segment, uint64_t size) {
-    for (uint64_t at = sizeof(struct pc_guard_segment); (at = pc_guard_next(segment, at, size)) < size;) {
-        if (reclaim->count == reclaim->room) {
-            reclaim->room = reclaim->room ? 2 * reclaim->room : 4096;
-            struct entry *larger = realloc(reclaim->entries, reclaim->room * sizeof *larger);
-            if (!larger)
-                return false;
-            reclaim->entries = larger;
-        }
-        struct entry *entry = &reclaim->entries[reclaim->count++];
-        *entry = (struct entry){.at = segment + at};
-        struct pc_guard_record record = head_of(entry);
-        entry->sequence = record.sequence;
-        at += pc_guard_slot(&record);
+static bool gather(void *with, const struct pc_guard_record *record, const char *data) {
+    struct reclaim *reclaim = with;
+    if (reclaim->count == reclaim->room) {
+        reclaim->room = reclaim->room ? 2 * reclaim->room : 4096;
+        struct entry *larger = realloc(reclaim->entries, reclaim->room * sizeof *larger);
+        if (!larger)
+            return false;
+        reclaim->entries = larger;
     }
+    reclaim->entries[reclaim->count++] = (struct entry){.record = *record, .data = data};
     return true;
 }
 
@@ -38,10 +34,10 @@ static void drop_orphans(struct reclaim *reclaim) {
     uint64_t mapped[PC_POOLS] = {0};
     size_t left = 0;
     for (size_t i = 0; i < reclaim->count; i++)
-        if (head_of(&reclaim->entries[i]).kind == PC_GUARD_POOL)
-            mapped[head_of(&reclaim->entries[i]).pool] = reclaim->entries[i].sequence;
+        if (reclaim->entries[i].record.kind == PC_GUARD_POOL)
+            mapped[reclaim->entries[i].record.pool] = reclaim->entries[i].record.sequence;
     for (size_t i = 0; i < reclaim->count; i++)
-        if (reclaim->entries[i].sequence >= mapped[head_of(&reclaim->entries[i]).pool])
+        if (reclaim->entries[i].record.sequence >= mapped[reclaim->entries[i].record.pool])
             reclaim->entries[left++] = reclaim->entries[i];
     reclaim->count = left;
     for (unsigned pool = 0; pool < PC_POOLS; pool++)
@@ -54,7 +50,7 @@ static bool run(struct reclaim *reclaim, const Py_buffer *segments, Py_ssize_t c
     pc_effects_make(&reclaim->effects, reclaim->bases);
     reclaim->versions.pages.size = PC_PAGE;
     for (Py_ssize_t i = 0; i < count; i++)
-        if (!gather(reclaim, segments[i].buf, (uint64_t)segments[i].len))
+        if (!pc_guard_each(segments[i].buf, (uint64_t)segments[i].len, gather, reclaim))
             return false;
     if (reclaim->count)
         qsort(reclaim->entries, reclaim->count, sizeof *reclaim->entries, by_sequence);

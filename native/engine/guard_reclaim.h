@@ -11,10 +11,10 @@
 enum { PC_POOLS = 16 };
 
 struct entry {
-    uint64_t sequence;
-    const char *at;
-    uint64_t effects; /* of a change: where they are told */
-    bool kept;
+    struct pc_guard_record record;
+    const char *data;
+    uint64_t effects : 63; /* of a change: where they are told */
+    uint64_t kept : 1;
 };
 
 struct reclaim {
@@ -29,28 +29,21 @@ struct reclaim {
     int bases[PC_POOLS]; /* a pool without a base stays as it is */
 };
 
-static inline struct pc_guard_record head_of(const struct entry *entry) {
-    struct pc_guard_record record;
-    memcpy(&record, entry->at, sizeof record);
-    return record;
-}
-
 static inline bool is_change(const struct entry *entry) {
-    uint8_t kind = head_of(entry).kind;
+    uint8_t kind = entry->record.kind;
     return kind == PC_GUARD_UPDATE || kind == PC_GUARD_FILL || kind == PC_GUARD_FOUND;
 }
 
 static inline bool keep(struct reclaim *reclaim, struct entry *entry) {
-    struct pc_guard_record record = head_of(entry);
     entry->kept = true;
-    return pc_guard_put(&reclaim->output, &record, entry->at + sizeof record);
+    return pc_guard_put(&reclaim->output, &entry->record, entry->data);
 }
 
 /* Records that count as they are: they came too late, or nothing is known of their pool. */
 static inline bool stays_whole(const struct reclaim *reclaim, const struct entry *entry) {
-    struct pc_guard_record record = head_of(entry);
-    return entry->sequence >= reclaim->bound || reclaim->bases[record.pool] < 0 ||
-           record.offset > (uint64_t)INT64_MAX - record.size;
+    const struct pc_guard_record *record = &entry->record;
+    return record->sequence >= reclaim->bound || reclaim->bases[record->pool] < 0 ||
+           record->offset > (uint64_t)INT64_MAX - record->size;
 }
 
 /* guard_changes.c. All of them: false without memory, or if a file could not be written. */

@@ -4,16 +4,21 @@
 
 #include "runtime/guard/log_format.h"
 
+#include <stdbool.h>
+
 /* Bytes from a record to the next. */
 static inline uint64_t pc_guard_slot(const struct pc_guard_record *record) {
     uint64_t bytes = sizeof *record + pc_guard_written(record->kind, record->size);
     return (bytes + PC_GUARD_ALIGN - 1) & ~(uint64_t)(PC_GUARD_ALIGN - 1);
 }
 
-/* Where the next whole record of a segment is, from `at` on; `size`: there is none. */
-uint64_t pc_guard_next(const char *segment, uint64_t at, uint64_t size);
+/* Gets a record, with no checksum, and its data; false: enough. */
+typedef bool pc_guard_visit(void *with, const struct pc_guard_record *record, const char *data);
 
-/* The checksum of a record with its data, in a segment with some salt. */
-uint32_t pc_guard_sum(const struct pc_guard_record *record, const char *data, uint32_t salt);
+/* All whole records of a segment, members of groups one by one; false: a visit was enough. */
+bool pc_guard_each(const char *segment, uint64_t size, pc_guard_visit *visit, void *with);
+
+/* The checksum of a record with its data behind it, in a segment with some salt. */
+uint32_t pc_guard_sum(const char *record, uint64_t size, uint32_t salt);
 
 #endif

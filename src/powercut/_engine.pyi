@@ -205,7 +205,7 @@ def lint_memory(
     """
 
 def guard_records(segment: bytes, /) -> bytes:
-    """The offsets (64-bit) of all whole records in a segment of a checkpoint log."""
+    """All whole records in a segment of a checkpoint log, those of groups one by one, as `guard.log.PLACED`."""
 
 def guard_reclaim(
     segments: list[bytes | mmap], bound: int, versions: int, output: int, salt: int, bases: dict[int, int], /
@@ -218,7 +218,7 @@ def guard_reclaim(
     """
 
 def guard_checksum(record: bytes, salt: int, /) -> int:
-    """The checksum of all of a record but the checksum itself, from its segment's salt on."""
+    """The checksum of a record, whatever it holds as such, from its segment's salt on."""
 
 def guard_authors(image: Any, known: Any, segments: list[bytes], changes: bytes, /) -> bytes:
     """Write changes (`versions.CHANGE`) into a pool's image: the pieces (`pieces.PIECE`) that they made what they are.

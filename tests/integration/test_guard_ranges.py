@@ -50,3 +50,6 @@ def test_only_what_changed_is_logged_of_a_range(ranges: Path, tmp_path: Path) ->
     mine = updates[(found.records["transaction"][updates] > 0) & ~found.is_library[updates]]
     committed = len(found.of_kind(RecordKind.COMMIT))
     assert 200 < found.records["size"][mine].sum() / committed < 3000, "20 ranges of 350 bytes, 40 changes of 20"
+    saved = found.of_kind(RecordKind.UPDATE, RecordKind.FILL)
+    saved = saved[(found.records["transaction"][saved] > 0) & found.is_library[saved]]
+    assert found.records["size"][saved].sum() / committed < 700, "not what libpmemobj saves of them: 7000 bytes"

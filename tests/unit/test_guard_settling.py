@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from powercut import _engine
 from powercut.guard.history import History
 from powercut.guard.log import MAGIC, RECORD, SEGMENT_HEAD, VERSION, GuardLog, RecordFlag, RecordKind
+from powercut.guard.writing import sealed
 
 WORD, WORDS, SALT = 8, 6, 0xABCD
 PLAIN, RESTORE = RecordFlag(0), RecordFlag.RESTORE
@@ -35,9 +35,7 @@ class Made:
         head["sequence"], head["kind"], head["size"] = sequence, self.kind, len(data)
         head["offset"] = self.word * WORD
         head["transaction"], head["flags_pool"] = self.transaction, 1 << 4 | self.flags
-        summed = head.tobytes()[4:] + data
-        whole = _engine.guard_checksum(summed, SALT).to_bytes(4, "little") + summed
-        return whole.ljust(-len(whole) // 64 * -64, b"\0")
+        return sealed(head, data, SALT)
 
 
 def write_log(folder: Path, made: list[Made]) -> None:

@@ -12,7 +12,9 @@
  * threads at once and without waiting, so a kill or a power cut may leave holes: a record counts if its
  * checksum is right, whatever lies before it; readers go on at the next multiple. Checksums start from a
  * random number of the segment: what was in a file before, or bytes of a torn record's data that look like a
- * record, never count. The order of records is that of their sequence numbers.
+ * record, never count. The order of records is that of their sequence numbers, some of which nobody has.
+ *
+ * What a thread writes at once is one record, a group, in which the others stand: all of them count, or none.
  *
  * A compacted segment stands for all segments up to its number: what is left of those with lower numbers does
  * not count. In it, of each byte the newest versions are kept. The newest of the older ones is told as what
@@ -28,7 +30,7 @@
 #include <stdint.h>
 
 #define PC_GUARD_MAGIC   "PCGUARD" /* and NUL: 8 bytes */
-#define PC_GUARD_VERSION 2
+#define PC_GUARD_VERSION 3
 #define PC_GUARD_ALIGN   64
 #define PC_GUARD_SEGMENT (8u << 20) /* bytes of a segment */
 #define PC_GUARD_MOST    (1u << 20) /* bytes of data in one record; longer updates are several */
@@ -63,6 +65,7 @@ enum pc_guard_kind {
     PC_GUARD_FREE = 8,   /* both: offset, size: an object */
     PC_GUARD_COMMIT = 9, /* transaction: it is complete */
     PC_GUARD_BASE = 10,  /* offset, data: what the base shall be; all else as in the record that it was */
+    PC_GUARD_GROUP = 11, /* data: members (pc_guard_member) */
 };
 
 enum pc_guard_flag {
@@ -73,7 +76,7 @@ enum pc_guard_flag {
 };
 
 struct pc_guard_record { /* 48 bytes, then the data */
-    uint32_t checksum;   /* CRC-32C of all that follows, from the segment's salt on */
+    uint32_t checksum;   /* of all that follows, from the segment's salt on: checksum.h */
     uint32_t size;       /* bytes of data, FILL: one; of what it tells of */
     uint64_t sequence;
     uint64_t offset;
@@ -85,14 +88,30 @@ struct pc_guard_record { /* 48 bytes, then the data */
     uint8_t flags : 4, pool : 4;
 };
 
+/* A record of a group, in 8 bytes; then those of offset, site and transaction, 8 bytes each, that are not
+ * what they are in the member before, of the first in the head of the group; then its data and zeros up to a
+ * multiple of 8. Time and thread are those of the group; its sequence number belongs to the first member, the
+ * next one to the next. */
+struct pc_guard_member {
+    uint32_t size;
+    uint8_t kind;
+    uint8_t flags : 4, pool : 4;
+    uint8_t has; /* enum pc_guard_has */
+    uint8_t reserved;
+};
+
+enum pc_guard_has { PC_GUARD_HAS_OFFSET = 1, PC_GUARD_HAS_SITE = 2, PC_GUARD_HAS_TRANSACTION = 4 };
+
 /* The bytes of data that stand behind the head of a record. */
 static inline uint32_t pc_guard_written(unsigned kind, uint64_t size) {
     const unsigned whole = 1u << PC_GUARD_START | 1u << PC_GUARD_MODULE | 1u << PC_GUARD_POOL |
-                           1u << PC_GUARD_UPDATE | 1u << PC_GUARD_FOUND | 1u << PC_GUARD_BASE;
+                           1u << PC_GUARD_UPDATE | 1u << PC_GUARD_FOUND | 1u << PC_GUARD_BASE |
+                           1u << PC_GUARD_GROUP;
     return kind == PC_GUARD_FILL ? 1 : (whole >> (kind & 31) & 1) ? (uint32_t)size : 0;
 }
 
-_Static_assert(sizeof(struct pc_guard_segment) == 64 && sizeof(struct pc_guard_record) == 48,
+_Static_assert(sizeof(struct pc_guard_segment) == 64 && sizeof(struct pc_guard_record) == 48 &&
+                   sizeof(struct pc_guard_member) == 8,
                "as readers know it");
 
 #endif

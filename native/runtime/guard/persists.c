@@ -5,67 +5,111 @@
 #include "interpose/next.h"
 #include "updates.h"
 
+#include <stddef.h>
+
 #define NO_DRAIN (1u << 0) /* PMEM_F_MEM_NODRAIN, and the same of libpmemobj */
 #define NO_FLUSH (1u << 5) /* PMEM_F_MEM_NOFLUSH */
 #define CALLER   __builtin_return_address(0)
-
-/* What lies in a pool is logged before the call; what lies in PMDK's notebook is let through. Calls lie in
- * each other: the outermost is logged. What was streamed into the log is durable when this returns, if it has
- * a fence, even where libpmem's own is none, as on processors without clwb: settling is one. */
-#define LOGGED(address, size, log, keep, call)                                                               \
-    if (pc_is_note(address) && !pc_log_due)                                                                  \
-        return call;                                                                                         \
-    struct pc_place place = pc_place_of(address);                                                            \
-    bool logged = place.pool && (size) && !pc_self.inside;                                                   \
-    if (logged) {                                                                                            \
-        pc_self.inside = true;                                                                               \
-        log;                                                                                                 \
-    }                                                                                                        \
-    keep call;                                                                                               \
-    if (logged)                                                                                              \
-        pc_self.inside = false;                                                                              \
-    pc_log_settle()
-
-#define UPDATE pc_update(place, address, address, size, CALLER)
-#define FLUSH(name)                                                                                          \
-    INTERPOSED void name(const void *address, size_t size) {                                                 \
-        LOGGED(address, size, UPDATE, , NEXT(name)(address, size));                                          \
-    }
-/* The same with a fence at its end: what is staged is written. */
-#define PERSIST(name)                                                                                        \
-    INTERPOSED void name(const void *address, size_t size) {                                                 \
-        LOGGED(address, size, UPDATE, , (fence(0), NEXT(name)(address, size)));                              \
-    }
-#define SYNC(name)                                                                                           \
-    INTERPOSED int name(const void *address, size_t size) {                                                  \
-        LOGGED(address, size, UPDATE, int failed =, (fence(0), NEXT(name)(address, size)));                  \
-        return failed;                                                                                       \
-    }
 
 static bool flushes(unsigned flags) {
     return !(flags & NO_FLUSH);
 }
 
+static bool drains(unsigned flags) {
+    return !(flags & NO_DRAIN);
+}
+
 /* What follows has a fence, unless it has those flags. */
 static void fence(unsigned flags) {
-    if (flags & NO_DRAIN)
+    if (!drains(flags))
         return;
     pc_log_write();
     if (flushes(flags))
         pc_log_fenced();
 }
 
+/* The function behind, if it is known: then a call that is let through is a jump. */
+#define BEHIND(name)  static __typeof__(&name) behind_##name
+#define FIND(name)    (behind_##name = NEXT(name))
+#define KNOWN(name)   __builtin_expect(behind_##name != NULL, 1)
+#define APART(result) static __attribute__((noinline)) result
+
+/* What lies in PMDK's notebook is let through, if nothing has to be written before its fence. */
+static bool is_let_through(const void *address) {
+    return pc_is_note(address) && !pc_log.due;
+}
+
+/* What lies in a pool is logged before the call. Calls lie in each other: the outermost is logged. What was
+ * streamed into the log is durable when a call returns that has a fence, even where libpmem's own is none, as
+ * on processors without clwb: settling is one. */
+#define LOGGED(address, size, flags, log, keep, call)                                                        \
+    struct pc_place place = pc_place_of(address);                                                            \
+    bool logged = place.pool && (size) && !pc_self.inside;                                                   \
+    if (logged) {                                                                                            \
+        pc_self.inside = true;                                                                               \
+        log;                                                                                                 \
+    }                                                                                                        \
+    fence(flags);                                                                                            \
+    keep call;                                                                                               \
+    if (logged)                                                                                              \
+        pc_self.inside = false;                                                                              \
+    if (drains(flags))                                                                                       \
+    pc_log_settle()
+
+/* Ranges of a transaction that were logged when its commit began are let through, too. */
+#define FLUSH(name)                                                                                          \
+    void name(const void *address, size_t size);                                                             \
+    BEHIND(name);                                                                                            \
+    APART(void) logged_##name(const void *address, size_t size, const void *caller) {                        \
+        LOGGED(address, size, NO_DRAIN, pc_update_untold(place, address, address, size, caller), ,           \
+               FIND(name)(address, size));                                                                   \
+    }                                                                                                        \
+    INTERPOSED void name(const void *address, size_t size) {                                                 \
+        if (KNOWN(name) && (is_let_through(address) || pc_update_is_told(address, size)))                    \
+            behind_##name(address, size);                                                                    \
+        else                                                                                                 \
+            logged_##name(address, size, CALLER);                                                            \
+    }
+
+/* The same with a fence at its end: what is staged is written. */
+#define PERSIST(name)                                                                                        \
+    void name(const void *address, size_t size);                                                             \
+    BEHIND(name);                                                                                            \
+    APART(void) logged_##name(const void *address, size_t size, const void *caller) {                        \
+        LOGGED(address, size, 0, pc_update(place, address, address, size, caller), ,                         \
+               FIND(name)(address, size));                                                                   \
+    }                                                                                                        \
+    INTERPOSED void name(const void *address, size_t size) {                                                 \
+        if (KNOWN(name) && is_let_through(address))                                                          \
+            behind_##name(address, size);                                                                    \
+        else                                                                                                 \
+            logged_##name(address, size, CALLER);                                                            \
+    }
+#define SYNC(name)                                                                                           \
+    INTERPOSED int name(const void *address, size_t size) {                                                  \
+        LOGGED(address, size, 0, pc_update(place, address, address, size, CALLER), int failed =,             \
+               NEXT(name)(address, size));                                                                   \
+        return failed;                                                                                       \
+    }
+
 #define COPY(name, flags)                                                                                    \
     INTERPOSED void *name(void *to, const void *from, size_t size) {                                         \
-        LOGGED(to, size, pc_update(place, to, from, size, CALLER), ,                                         \
-               (fence(flags), NEXT(name)(to, from, size)));                                                  \
+        LOGGED(to, size, flags, pc_update(place, to, from, size, CALLER), , NEXT(name)(to, from, size));     \
         return to;                                                                                           \
     }
 #define COPY_WITH_FLAGS(name)                                                                                \
-    INTERPOSED void *name(void *to, const void *from, size_t size, unsigned flags) {                         \
-        LOGGED(to, size &&flushes(flags), pc_update(place, to, from, size, CALLER), ,                        \
-               (fence(flags), NEXT(name)(to, from, size, flags)));                                           \
+    void *name(void *to, const void *from, size_t size, unsigned flags);                                     \
+    BEHIND(name);                                                                                            \
+    APART(void *)                                                                                            \
+    logged_##name(void *to, const void *from, size_t size, unsigned flags, const void *caller) {             \
+        LOGGED(to, size &&flushes(flags), flags, pc_update(place, to, from, size, caller), ,                 \
+               FIND(name)(to, from, size, flags));                                                           \
         return to;                                                                                           \
+    }                                                                                                        \
+    INTERPOSED void *name(void *to, const void *from, size_t size, unsigned flags) {                         \
+        if (KNOWN(name) && is_let_through(to))                                                               \
+            return behind_##name(to, from, size, flags);                                                     \
+        return logged_##name(to, from, size, flags, CALLER);                                                 \
     }
 
 PERSIST(pmem_persist)
@@ -82,22 +126,41 @@ COPY_WITH_FLAGS(pmem_memmove)
 
 #define FILL(name, flags)                                                                                    \
     INTERPOSED void *name(void *to, int byte, size_t size) {                                                 \
-        LOGGED(to, size, pc_fill(place, byte, size, CALLER), , (fence(flags), NEXT(name)(to, byte, size)));  \
+        LOGGED(to, size, flags, pc_fill(place, byte, size, CALLER), , NEXT(name)(to, byte, size));           \
         return to;                                                                                           \
     }
 FILL(pmem_memset_persist, 0)
 FILL(pmem_memset_nodrain, NO_DRAIN)
 
-INTERPOSED void *pmem_memset(void *to, int byte, size_t size, unsigned flags) {
-    LOGGED(to, size && flushes(flags), pc_fill(place, byte, size, CALLER), ,
-           (fence(flags), NEXT(pmem_memset)(to, byte, size, flags)));
+void *pmem_memset(void *to, int byte, size_t size, unsigned flags);
+BEHIND(pmem_memset);
+APART(void *) logged_pmem_memset(void *to, int byte, size_t size, unsigned flags, const void *caller) {
+    LOGGED(to, size && flushes(flags), flags, pc_fill(place, byte, size, caller), ,
+           FIND(pmem_memset)(to, byte, size, flags));
     return to;
 }
 
-INTERPOSED void pmem_drain(void) {
+INTERPOSED void *pmem_memset(void *to, int byte, size_t size, unsigned flags) {
+    if (KNOWN(pmem_memset) && is_let_through(to))
+        return behind_pmem_memset(to, byte, size, flags);
+    return logged_pmem_memset(to, byte, size, flags, CALLER);
+}
+
+void pmem_drain(void);
+BEHIND(pmem_drain);
+APART(void) settle_and_drain(void) {
     fence(0);
-    NEXT(pmem_drain)();
+    FIND(pmem_drain)();
     pc_log_settle();
+}
+
+INTERPOSED void pmem_drain(void) {
+    if (KNOWN(pmem_drain) && !pc_log.due && !pc_log.owes) {
+        pc_log_fenced();
+        behind_pmem_drain();
+    } else {
+        settle_and_drain();
+    }
 }
 
 INTERPOSED int pmem_deep_drain(const void *address, size_t size) {

@@ -15,26 +15,36 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-struct pc_segment {
-    char *at;
+enum { WORD = 8 };
+
+struct segment {
+    char *at; /* NULL: it is no longer in memory; this structure stays, since a thread may still look at it */
     uint32_t salt;
+    uint64_t first;         /* its sequence numbers begin there: one for each word */
     _Atomic uint64_t taken; /* bytes given to threads; beyond the size: it is full */
-    _Atomic uint64_t done;  /* bytes they are done with */
-    _Atomic uint64_t full;  /* bytes it has in the end, 0: not known yet */
-    atomic_flag
-        gone; /* it is no longer in memory; this structure stays, since a thread may still look at it */
+    struct segment *older;  /* that is full, and in memory still */
+};
+
+/* Writers are found by who wants to know whether a segment is needed. They are never given back. */
+struct pc_writer {
+    _Alignas(64) _Atomic(struct segment *) needs;
+    _Atomic bool has_thread;
+    struct pc_writer *next;
 };
 
 static int folder = -1;
 static bool is_persistent; /* a fence is enough for what was streamed */
 static uint64_t first, next;
-static _Atomic uint64_t next_sequence;
-static _Atomic(struct pc_segment *) current;
+static uint64_t next_sequence;
+static _Atomic(struct segment *) current;
+static struct segment *full; /* those in memory, the newest first */
+static _Atomic(struct pc_writer *) writers;
 static pthread_mutex_t turning = PTHREAD_MUTEX_INITIALIZER;
 
 /* The supervisor makes segments ahead, on another core: the next one, if it is there. */
@@ -75,7 +85,7 @@ static uint32_t begin(char *at, int file) {
                                     .size = PC_GUARD_SEGMENT,
                                     .number = next,
                                     .run = first,
-                                    .first = atomic_load(&next_sequence)};
+                                    .first = next_sequence};
     if (getrandom(&head.salt, sizeof head.salt, 0) != sizeof head.salt)
         head.salt = (uint32_t)time(NULL);
     memcpy(at, &head, sizeof head);
@@ -100,7 +110,7 @@ static bool turn(void) {
     /* All pages at once: one by one they cost several times as much. */
     char *at =
         pc_real_mmap(NULL, PC_GUARD_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
-    struct pc_segment *segment = calloc(1, sizeof *segment);
+    struct segment *segment = calloc(1, sizeof *segment);
     if (at == MAP_FAILED || !segment) {
         complain(
             "there is no memory for the checkpoint log; the program goes on without it [guard-log-full]");
@@ -110,51 +120,106 @@ static bool turn(void) {
     segment->salt = begin(at, file);
     close(file);
     segment->at = at;
-    segment->taken = segment->done = sizeof(struct pc_guard_segment);
+    segment->first = next_sequence;
+    segment->taken = sizeof(struct pc_guard_segment);
     next++;
+    next_sequence += PC_GUARD_SEGMENT / WORD;
     atomic_store(&current, segment);
     return true;
 }
 
-/* The last one who needs a full segment says in its head that it is complete, and takes it out of memory. */
-void pc_segment_give_back(struct pc_segment *segment, uint64_t bytes) {
-    uint64_t done = atomic_fetch_add(&segment->done, bytes) + bytes;
-    if (done != atomic_load(&segment->full) || atomic_flag_test_and_set(&segment->gone))
-        return;
-    struct pc_guard_segment *head = (struct pc_guard_segment *)segment->at;
-    __atomic_store_n(&head->state, PC_GUARD_COMPLETE, __ATOMIC_RELEASE);
-    pc_real_munmap(segment->at, PC_GUARD_SEGMENT);
+static bool is_needed(const struct segment *segment) {
+    for (struct pc_writer *writer = atomic_load(&writers); writer; writer = writer->next)
+        if (atomic_load(&writer->needs) == segment)
+            return true;
+    return false;
 }
 
-static void seal(struct pc_segment *segment, uint64_t bytes) {
-    atomic_store(&segment->full, bytes);
-    pc_segment_give_back(segment, 0);
-}
-
-char *pc_segment_take(uint64_t bytes, struct pc_segment **of) {
-    for (;;) {
-        struct pc_segment *segment = atomic_load(&current);
-        if (!segment)
-            return NULL;
-        uint64_t from = atomic_fetch_add(&segment->taken, bytes);
-        *of = segment;
-        if (from + bytes <= PC_GUARD_SEGMENT)
-            return segment->at + from;
-        pthread_mutex_lock(&turning);
-        if (atomic_load(&current) == segment && !turn())
-            atomic_store(&current, NULL);
-        pthread_mutex_unlock(&turning);
-        if (from <= PC_GUARD_SEGMENT)
-            seal(segment, from);
+/* Full segments that nobody needs any more are complete: their heads say so, and they leave memory. */
+static void complete_full(void) {
+    for (struct segment **link = &full, *segment; (segment = *link);) {
+        if (is_needed(segment)) {
+            link = &segment->older;
+            continue;
+        }
+        struct pc_guard_segment *head = (struct pc_guard_segment *)segment->at;
+        __atomic_store_n(&head->state, PC_GUARD_COMPLETE, __ATOMIC_RELEASE);
+        pc_real_munmap(segment->at, PC_GUARD_SEGMENT);
+        segment->at = NULL;
+        *link = segment->older;
     }
 }
 
-uint32_t pc_segment_salt(const struct pc_segment *segment) {
-    return segment->salt;
+/* A writer met the end of a segment. All who got room there said before that they need it. */
+static void leave_full(struct segment *segment) {
+    pthread_mutex_lock(&turning);
+    if (atomic_load(&current) == segment) {
+        if (!turn())
+            atomic_store(&current, NULL);
+        segment->older = full;
+        full = segment;
+    }
+    complete_full();
+    pthread_mutex_unlock(&turning);
+}
+
+struct pc_writer *pc_writer_begin(void) {
+    for (struct pc_writer *writer = atomic_load(&writers); writer; writer = writer->next)
+        if (!atomic_exchange(&writer->has_thread, true))
+            return writer;
+    struct pc_writer *writer = aligned_alloc(_Alignof(struct pc_writer), sizeof *writer);
+    if (!writer)
+        return NULL;
+    *writer = (struct pc_writer){.has_thread = true, .next = atomic_load(&writers)};
+    while (!atomic_compare_exchange_weak(&writers, &writer->next, writer))
+        ;
+    return writer;
+}
+
+void pc_writer_end(struct pc_writer *writer) {
+    atomic_store(&writer->has_thread, false);
+}
+
+/* The only locked instruction on the way of a record: for all other threads it comes after the store of
+ * `needs`. While there are none, it need not be one. */
+static uint64_t take(struct segment *segment, uint64_t bytes) {
+    if (!__libc_single_threaded)
+        return atomic_fetch_add(&segment->taken, bytes);
+    uint64_t from = atomic_load_explicit(&segment->taken, memory_order_relaxed);
+    atomic_store_explicit(&segment->taken, from + bytes, memory_order_relaxed);
+    return from;
+}
+
+bool pc_room_take(struct pc_writer *writer, uint64_t bytes, struct pc_room *room) {
+    for (struct segment *segment; (segment = atomic_load(&current));) {
+        atomic_store_explicit(&writer->needs, segment, memory_order_relaxed);
+        uint64_t from = take(segment, bytes);
+        if (from + bytes <= PC_GUARD_SEGMENT) {
+            *room = (struct pc_room){segment->at + from, segment->first + from / WORD, segment->salt};
+            return true;
+        }
+        atomic_store(&writer->needs, NULL);
+        leave_full(segment);
+    }
+    return false;
+}
+
+/* Who is done with a segment that was left meanwhile looks whether it was the last one: at the latest this is
+ * seen when the next is left. */
+void pc_room_done(struct pc_writer *writer) {
+    struct segment *segment = atomic_load_explicit(&writer->needs, memory_order_relaxed);
+    _mm_sfence();
+    atomic_store_explicit(&writer->needs, NULL, memory_order_release);
+    struct segment *now = atomic_load_explicit(&current, memory_order_relaxed);
+    if (segment && now && segment != now) { /* without one now, this may be a forked child */
+        pthread_mutex_lock(&turning);
+        complete_full();
+        pthread_mutex_unlock(&turning);
+    }
 }
 
 void pc_segments_sync(void) {
-    struct pc_segment *segment = atomic_load(&current);
+    struct segment *segment = atomic_load(&current);
     _mm_sfence();
     if (segment && !is_persistent)
         syscall(SYS_msync, segment->at, PC_GUARD_SEGMENT, MS_SYNC);
@@ -167,10 +232,6 @@ bool pc_segments_are_open(void) {
 
 void pc_segments_leave(void) {
     atomic_store(&current, NULL);
-}
-
-uint64_t pc_segments_number(uint64_t count) {
-    return atomic_fetch_add(&next_sequence, count);
 }
 
 bool pc_segments_open(int in, uint64_t number, uint64_t sequence) {

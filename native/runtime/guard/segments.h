@@ -8,9 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pc_segment;
-
-/* Begins with an empty segment of that number in a folder (a descriptor), and that number for the first
+/* Begins with an empty segment of that number in a folder (a descriptor), and no lower number for the first
  * record; false: it cannot be, and why was said. */
 bool pc_segments_open(int folder, uint64_t first, uint64_t sequence);
 /* Nothing is taken any more: after fork, or when there is no memory. */
@@ -20,15 +18,22 @@ bool pc_segments_are_open(void);
 /* Waits until all that this thread has written is durable, and the names of the segments. */
 void pc_segments_sync(void);
 
-/* So many numbers that follow each other, the first of them: for records that have room already, so that none
- * of a later segment is smaller than what the segment's head says. */
-uint64_t pc_segments_number(uint64_t count);
+/* A thread that writes. */
+struct pc_writer;
+struct pc_writer *pc_writer_begin(void); /* NULL: there is no memory */
+void pc_writer_end(struct pc_writer *writer);
 
-/* Room for whole lines; NULL: there is none. `of` gets the segment, to be given back with the bytes when they
- * are written: it then may leave memory. */
-char *pc_segment_take(uint64_t bytes, struct pc_segment **of);
-/* From which checksums of its records start. */
-uint32_t pc_segment_salt(const struct pc_segment *segment);
-void pc_segment_give_back(struct pc_segment *segment, uint64_t bytes);
+/* Room for whole lines, with as many sequence numbers as it has words: the later it is taken, the higher. */
+struct pc_room {
+    char *at;
+    uint64_t sequence;
+    uint32_t salt; /* from which checksums of records there start */
+};
+
+/* False: there is none. The segment stays in memory until the writer is done with it; before that it takes
+ * nothing else. */
+bool pc_room_take(struct pc_writer *writer, uint64_t bytes, struct pc_room *room);
+/* What was streamed is visible to all: this is a fence. */
+void pc_room_done(struct pc_writer *writer);
 
 #endif

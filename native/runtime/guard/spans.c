@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-enum { SPANS_MOST = 1024, OLD_MOST = 256 << 10 };
+enum { SPANS_MOST = 1024, OLD_MOST = 256 << 10, WORD = 8, FEW = 8 };
 
 static _Thread_local struct spans {
     unsigned count;
+    unsigned last; /* that was asked for: libpmemobj asks in their order */
     size_t old_size;
     struct pc_span list[SPANS_MOST];
     char old[OLD_MOST];
@@ -16,20 +17,24 @@ static _Thread_local struct spans {
 
 void pc_spans_clear(void) {
     if (spans)
-        spans->count = 0, spans->old_size = 0;
+        spans->count = spans->last = 0, spans->old_size = 0;
 }
 
-/* The number of spans that end at or below an address. */
+/* The number of spans that end at or below an address. Of a few all are looked at: nobody could guess where a
+ * search among them goes. */
 static unsigned below(uintptr_t address) {
     unsigned low = 0, high = spans->count;
-    while (low < high) {
+    while (high - low > FEW) {
         unsigned middle = (low + high) / 2;
         if (spans->list[middle].high <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    return low;
+    unsigned count = low;
+    for (unsigned i = low; i < high; i++)
+        count += spans->list[i].high <= address;
+    return count;
 }
 
 /* Those for which there is no room count as PMDK's own. */
@@ -38,7 +43,9 @@ static void insert(unsigned at, struct pc_span span, bool kept) {
     if (spans->count == SPANS_MOST)
         return;
     if (kept && size <= OLD_MOST - spans->old_size) {
-        span.old = memcpy(spans->old + spans->old_size, (const void *)span.low, size);
+        char *old = spans->old + spans->old_size;
+        span.old = size == WORD ? memcpy(old, (const void *)span.low, WORD)
+                                : memcpy(old, (const void *)span.low, size);
         spans->old_size += size;
     }
     if (at < spans->count)
@@ -65,10 +72,23 @@ const struct pc_span *pc_spans(unsigned *count) {
     return spans ? spans->list : NULL;
 }
 
+/* Whether a range begins in a span, and ends there or in those that touch it: libpmemobj flushes them as one.
+ */
+static bool holds(unsigned at, uintptr_t low, size_t size) {
+    const struct pc_span *span = &spans->list[at], *end = spans->list + spans->count;
+    if (span >= end || span->low > low || span->high <= low)
+        return false;
+    while (low + size > span->high && span + 1 < end && span[1].low == span->high)
+        span++;
+    spans->last = (unsigned)(span - spans->list);
+    return low + size <= span->high;
+}
+
 bool pc_span_holds(const void *address, size_t size) {
     uintptr_t low = (uintptr_t)address;
-    unsigned at = spans ? below(low) : 0;
-    return spans && at < spans->count && spans->list[at].low <= low && low + size <= spans->list[at].high;
+    if (!spans)
+        return false;
+    return holds(spans->last, low, size) || holds(spans->last + 1, low, size) || holds(below(low), low, size);
 }
 
 const struct pc_span *pc_span_at(uintptr_t address, uintptr_t *until) {

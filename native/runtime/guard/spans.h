@@ -18,7 +18,7 @@ void pc_span_add(const void *address, size_t size, const void *site, bool kept);
 void pc_spans_clear(void);
 /* All of them, in the order of their addresses. */
 const struct pc_span *pc_spans(unsigned *count);
-/* Whether one of them holds a range. */
+/* Whether one of them holds a range, or several that touch. */
 bool pc_span_holds(const void *address, size_t size);
 /* The one that holds an address; NULL, and where the next one begins, if that is below `until`. */
 const struct pc_span *pc_span_at(uintptr_t address, uintptr_t *until);

@@ -24,7 +24,7 @@ INTERPOSED int pmemobj_tx_begin(void *pool, jmp_buf target, ...) {
     bool plain = va_arg(more, int) == PARAM_NONE;
     va_end(more);
     va_start(more, target);
-    int failed = next_tx_begin(pool, target, more);
+    int failed = plain ? next_plain_tx_begin(pool, target) : next_tx_begin(pool, target, more);
     va_end(more);
     if (failed && NEXT(pmemobj_tx_stage)() == STAGE_NONE)
         return failed;
@@ -32,6 +32,7 @@ INTERPOSED int pmemobj_tx_begin(void *pool, jmp_buf target, ...) {
         pc_self.transaction = pc_log_number();
         pc_self.late = false;
         pc_self.told = false;
+        pc_self.saving = false; /* an abort may have jumped out of it */
         freed_last = (struct object_id){0, 0};
         pc_spans_clear();
     }
@@ -49,7 +50,7 @@ static void commits(void) {
 static void committed(void) {
     pc_log_settle();
     if (pc_self.depth == 1 && pc_self.transaction && NEXT(pmemobj_tx_stage)() == STAGE_ON_COMMIT) {
-        pc_log_note(&(struct pc_log_entry){.kind = PC_GUARD_COMMIT, .transaction = pc_self.transaction});
+        pc_log_complete(pc_self.transaction);
         pc_self.transaction = 0;
         pc_self.told = false; /* the program may go on to change it */
     }
@@ -83,26 +84,33 @@ static const void *at(struct object_id id, uint64_t offset) {
 
 #define CALLER __builtin_return_address(0)
 
+/* Meanwhile what libpmemobj copies is for its own use, wherever it finds room for it. */
+#define SAVED(call)                                                                                          \
+    pc_self.saving = true;                                                                                   \
+    int failed = call;                                                                                       \
+    pc_self.saving = false;                                                                                  \
+    return failed
+
 INTERPOSED int pmemobj_tx_add_range(struct object_id id, uint64_t offset, size_t size) {
     pc_span_add(at(id, offset), size, CALLER, true);
-    return NEXT(pmemobj_tx_add_range)(id, offset, size);
+    SAVED(NEXT(pmemobj_tx_add_range)(id, offset, size));
 }
 
 INTERPOSED int pmemobj_tx_add_range_direct(const void *address, size_t size) {
     pc_span_add(address, size, CALLER, true);
-    return NEXT(pmemobj_tx_add_range_direct)(address, size);
+    SAVED(NEXT(pmemobj_tx_add_range_direct)(address, size));
 }
 
 INTERPOSED int pmemobj_tx_xadd_range(struct object_id id, uint64_t offset, size_t size, uint64_t flags) {
     if (!(flags & NO_FLUSH))
         pc_span_add(at(id, offset), size, CALLER, true);
-    return NEXT(pmemobj_tx_xadd_range)(id, offset, size, flags);
+    SAVED(NEXT(pmemobj_tx_xadd_range)(id, offset, size, flags));
 }
 
 INTERPOSED int pmemobj_tx_xadd_range_direct(const void *address, size_t size, uint64_t flags) {
     if (!(flags & NO_FLUSH))
         pc_span_add(address, size, CALLER, true);
-    return NEXT(pmemobj_tx_xadd_range_direct)(address, size, flags);
+    SAVED(NEXT(pmemobj_tx_xadd_range_direct)(address, size, flags));
 }
 
 /* All of it is new, and libpmemobj flushes all of it, also what is more than was asked for. */

@@ -7,12 +7,12 @@
 #include "log.h"
 #include "pools.h"
 #include "spans.h"
+#include "words.h"
 
-#include <emmintrin.h>
-#include <string.h>
+#include <immintrin.h>
 
-enum { GRAIN = 4, PIECE = 64 * GRAIN }; /* bytes that are compared together, and for which there is a mask */
-enum { GAP = 48 }; /* changes so near to each other make one record: its head has as many bytes */
+enum { WORD = 8, LINE = 64, PIECE = 64 * WORD }; /* bytes for which there is a mask, a bit for each word */
+enum { GAP = 48 }; /* changes so near to each other make one record: another costs more than these bytes */
 
 _Thread_local struct pc_self pc_self;
 
@@ -23,61 +23,93 @@ static bool is_restoring(void) {
     return pc_self.recovering || (pc_self.transaction && NEXT(pmemobj_tx_stage)() == STAGE_ON_ABORT);
 }
 
+/* What the allocator notes before a transaction commits is of use to nobody but that transaction: it is told
+ * with what that changes. If it never comes to that, it is found at the next start. */
+static bool may_wait(void) {
+    return pc_self.transaction && !pc_self.told && !pc_self.late && !pc_self.site;
+}
+
 static void stage(enum pc_guard_kind kind, struct pc_place place, const void *data, size_t size,
                   const void *site, unsigned flags) {
     if (!site)
         flags |= is_restoring() ? PC_GUARD_RESTORE : PC_GUARD_LIBRARY;
     pc_lines_forget();
-    pc_log_stage(&(struct pc_log_entry){.kind = kind,
-                                        .pool = place.pool,
-                                        .flags = flags,
-                                        .offset = place.offset,
-                                        .site = (uint64_t)(uintptr_t)site,
-                                        .transaction = pc_self.transaction,
-                                        .data = data,
-                                        .size = size});
+    pc_log_note(&(struct pc_log_entry){.kind = kind,
+                                       .pool = place.pool,
+                                       .flags = flags,
+                                       .offset = place.offset,
+                                       .site = (uint64_t)(uintptr_t)site,
+                                       .transaction = pc_self.transaction,
+                                       .data = data,
+                                       .size = size});
+    if (!(flags & PC_GUARD_LIBRARY) || !may_wait())
+        pc_log_is_due();
 }
 
-static __m128i same_grains(const char *now, const char *old) {
-    return _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)now), _mm_loadu_si128((const __m128i *)old));
+/* Which words of a line are not what they were, a bit each. */
+static unsigned changed_in_line(const char *now, const char *old) {
+    unsigned same = 0;
+    for (unsigned i = 0; i < LINE / 16; i++) {
+        __m128i halves = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)now + i),
+                                         _mm_loadu_si128((const __m128i *)old + i));
+        halves = _mm_and_si128(halves, _mm_shuffle_epi32(halves, _MM_SHUFFLE(2, 3, 0, 1)));
+        same |= (unsigned)_mm_movemask_pd(_mm_castsi128_pd(halves)) << 2 * i;
+    }
+    return same ^ 0xff;
 }
 
-/* Which grains of a piece are not what they were: a bit each, those of a word together. */
-static uint64_t changed(const char *now, const char *old, size_t size) {
+#define AVX2 __attribute__((target("avx2")))
+
+AVX2 static inline unsigned changed_in_line_avx2(const char *now, const char *old) {
+    const __m256i *one = (const __m256i *)now, *other = (const __m256i *)old;
+    __m256i low = _mm256_cmpeq_epi64(_mm256_loadu_si256(one), _mm256_loadu_si256(other));
+    __m256i high = _mm256_cmpeq_epi64(_mm256_loadu_si256(one + 1), _mm256_loadu_si256(other + 1));
+    unsigned same = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(low)) |
+                    (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(high)) << 4;
+    return same ^ 0xff;
+}
+
+/* The same of whole lines. */
+#define CHANGED_IN_LINES(name, in_line)                                                                      \
+    static uint64_t name(const char *now, const char *old, size_t size) {                                    \
+        uint64_t bits = 0;                                                                                   \
+        for (size_t at = 0; at < size; at += LINE)                                                           \
+            bits |= (uint64_t)in_line(now + at, old + at) << at / WORD;                                      \
+        return bits;                                                                                         \
+    }
+CHANGED_IN_LINES(changed_in_lines, changed_in_line)
+AVX2 CHANGED_IN_LINES(changed_in_lines_avx2, changed_in_line_avx2)
+
+    /* Of a piece. */
+    static uint64_t changed(const char *now, const char *old, size_t size) {
+    size_t at = size / LINE * LINE;
     uint64_t bits = 0;
-    size_t at = 0;
-    for (; at + 64 <= size; at += 64) {
-        __m128i low =
-            _mm_packs_epi32(same_grains(now + at, old + at), same_grains(now + at + 16, old + at + 16));
-        __m128i high = _mm_packs_epi32(same_grains(now + at + 32, old + at + 32),
-                                       same_grains(now + at + 48, old + at + 48));
-        unsigned same = (unsigned)_mm_movemask_epi8(_mm_packs_epi16(low, high));
-        bits |= (uint64_t)(same ^ 0xffff) << at / GRAIN;
-    }
-    for (; at + 16 <= size; at += 16) {
-        unsigned same = (unsigned)_mm_movemask_ps(_mm_castsi128_ps(same_grains(now + at, old + at)));
-        bits |= (uint64_t)(same ^ 0xf) << at / GRAIN;
-    }
-    for (; at < size; at += GRAIN) {
-        size_t left = size - at < GRAIN ? size - at : GRAIN;
-        bits |= (uint64_t)(memcmp(now + at, old + at, left) != 0) << at / GRAIN;
-    }
-    const uint64_t even = 0x5555555555555555;
-    bits = (bits | bits >> 1) & even;
-    return bits | bits << 1;
+    if (at)
+        bits = __builtin_cpu_supports("avx2") ? changed_in_lines_avx2(now, old, at)
+                                              : changed_in_lines(now, old, at);
+    for (; at + WORD <= size; at += WORD)
+        bits |= (uint64_t)(pc_word_at(now + at) != pc_word_at(old + at)) << at / WORD;
+    if (at < size)
+        bits |= (uint64_t)(pc_part_at(now + at, size - at) != pc_part_at(old + at, size - at)) << at / WORD;
+    return bits;
 }
 
 static void stage_changes(struct pc_place place, const char *now, const char *old, size_t size,
                           const void *site) {
     size_t start = 0, end = 0; /* of changes that are together, as far as they are known */
+    if (size == WORD) {        /* most of them */
+        if (pc_word_at(now) != pc_word_at(old))
+            stage(PC_GUARD_UPDATE, place, now, size, site, PC_GUARD_CHANGES);
+        return;
+    }
     for (size_t piece = 0; piece < size; piece += PIECE) {
         uint64_t bits =
             changed(now + piece, old + piece, size - piece < PIECE ? size - piece : (size_t)PIECE);
         while (bits) {
-            size_t low = piece + GRAIN * (size_t)__builtin_ctzll(bits);
+            size_t low = piece + WORD * (size_t)__builtin_ctzll(bits);
             uint64_t filled = bits | (bits - 1); /* what is left begins behind the first run of ones */
             uint64_t behind = filled & (filled + 1);
-            size_t high = ~filled ? piece + GRAIN * (size_t)__builtin_ctzll(~filled) : piece + PIECE;
+            size_t high = ~filled ? piece + WORD * (size_t)__builtin_ctzll(~filled) : piece + PIECE;
             bits = behind;
             if (end && low - end >= GAP) {
                 stage(PC_GUARD_UPDATE, (struct pc_place){place.pool, place.offset + start}, now + start,
@@ -130,6 +162,12 @@ static void stage_of_transaction(struct pc_place place, const char *data, size_t
     }
 }
 
+/* libpmemobj copies what a range held; where its notebook has no room for that, to wherever else it likes. Of
+ * use to nobody later. */
+static bool is_saving(const void *caller) {
+    return pc_self.saving && is_of_pmdk(caller) && !is_restoring();
+}
+
 /* Who it is that writes: this very call, or the line that called PMDK. NULL: PMDK on its own account, as its
  * allocator. */
 static const void *site_of(const void *caller) {
@@ -138,13 +176,11 @@ static const void *site_of(const void *caller) {
     return pc_self.transaction ? NULL : pc_self.site;
 }
 
-void pc_update(struct pc_place place, const void *address, const void *data, size_t size,
-               const void *caller) {
-    if (pc_self.told && data == address && pc_span_holds(address, size))
-        return; /* what is flushed was logged when the commit began */
+void pc_update_untold(struct pc_place place, const void *address, const void *data, size_t size,
+                      const void *caller) {
     if (pc_self.transaction && data == address && is_of_pmdk(caller)) {
         stage_of_transaction(place, data, size); /* its fence is yet to come */
-    } else {
+    } else if (!is_saving(caller)) {
         stage(PC_GUARD_UPDATE, place, data, size, site_of(caller), 0);
         pc_log_write();
     }
@@ -152,6 +188,8 @@ void pc_update(struct pc_place place, const void *address, const void *data, siz
 
 void pc_fill(struct pc_place place, int byte, size_t size, const void *caller) {
     char value = (char)byte;
+    if (is_saving(caller))
+        return;
     stage(PC_GUARD_FILL, place, &value, size, site_of(caller), 0);
     pc_log_write();
 }

@@ -61,22 +61,28 @@ bool is_of_pmdk(const void *address) {
     return false;
 }
 
-/* The parameters are words up to PARAM_NONE; more than there are does no harm. */
-int next_tx_begin(void *pool, void *target, va_list more) {
+static int (*begin_behind(void))(void *, void *, ...) {
     static int (*begin)(void *, void *, ...);
     if (!begin)
         begin = (int (*)(void *, void *, ...))next_function("pmemobj_tx_begin");
-    void *w[TX_WORDS] = {va_arg(more, void *)};
-    if ((int)(uintptr_t)w[0] == PARAM_NONE) /* nearly always */
-        return begin(pool, target, w[0]);
+    return begin;
+}
+
+int next_plain_tx_begin(void *pool, void *target) {
+    return begin_behind()(pool, target, PARAM_NONE);
+}
+
+/* The parameters are words up to PARAM_NONE; more than there are does no harm. */
+int next_tx_begin(void *pool, void *target, va_list more) {
+    void *w[TX_WORDS] = {NULL};
     for (unsigned i = 0; i < TX_WORDS - 3;) {
-        w[i] = i ? va_arg(more, void *) : w[0];
+        w[i] = va_arg(more, void *);
         int kind = (int)(uintptr_t)w[i++];
         for (int values = kind == PARAM_CALLBACK ? 2 : kind != PARAM_NONE; values > 0; values--)
             w[i++] = va_arg(more, void *);
         if (kind == PARAM_NONE)
             break;
     }
-    return begin(pool, target, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11],
-                 w[12], w[13], w[14], w[15]);
+    return begin_behind()(pool, target, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10],
+                          w[11], w[12], w[13], w[14], w[15]);
 }

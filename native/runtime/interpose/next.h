@@ -23,5 +23,7 @@ bool is_of_pmdk(const void *address);
 
 /* pmemobj_tx_begin behind ours, with its parameters as they came. */
 int next_tx_begin(void *pool, void *target, va_list more);
+/* The same without parameters, as it nearly always is. */
+int next_plain_tx_begin(void *pool, void *target);
 
 #endif

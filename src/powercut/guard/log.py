@@ -21,7 +21,7 @@ from powercut import _engine
 from powercut.errors import UsageError
 
 MAGIC = b"PCGUARD\0"
-VERSION = 2
+VERSION = 3
 SEGMENT_HEAD = np.dtype(
     [
         ("magic", "S8"),
@@ -50,6 +50,7 @@ RECORD = np.dtype(
         ("flags_pool", "u1"),
     ]
 )
+PLACED = np.dtype([("record", RECORD), ("position", "<i8")])  # and where its data stand
 _SEGMENT = re.compile(r"([0-9]+)\.segment")
 Array = npt.NDArray[Any]
 Head = Any  # one `SEGMENT_HEAD`
@@ -122,12 +123,10 @@ class GuardLog:
         self.folded = 0
         for number, (head, content) in enumerate(_read_all(folder)):
             self.folded = max(self.folded, int(head["folded"]))
-            found = np.frombuffer(_engine.guard_records(content), np.uint64).astype(np.int64)
+            found = np.frombuffer(_engine.guard_records(content), PLACED)
             self._segments.append(content)
-            inside = np.frombuffer(content, np.uint8)
-            heads = inside[found[:, None] + np.arange(RECORD.itemsize)] if len(found) else np.empty((0, 48), np.uint8)
-            records.append(heads.reshape(-1).view(RECORD))
-            positions.append(found + RECORD.itemsize)
+            records.append(found["record"])
+            positions.append(found["position"])
             owners.append(np.full(len(found), number))
         if not self._segments:
             hint = "Was the service run by powercut guard?"

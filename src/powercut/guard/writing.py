@@ -50,6 +50,6 @@ def _record(pool: int, sequence: int, offset: int, data: bytes, salt: int) -> by
 
 def sealed(head: Array, data: bytes, salt: int) -> bytes:
     """A record as it stands in a segment with some salt."""
-    summed = head.tobytes()[4:] + data
-    whole = _engine.guard_checksum(summed, salt).to_bytes(4, "little") + summed
+    summed = head.tobytes() + data
+    whole = _engine.guard_checksum(summed, salt).to_bytes(4, "little") + summed[4:]
     return whole.ljust(-len(whole) // _ALIGNED * -_ALIGNED, b"\0")
