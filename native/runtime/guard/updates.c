@@ -94,6 +94,15 @@ AVX2 CHANGED_IN_LINES(changed_in_lines_avx2, changed_in_line_avx2)
     return bits;
 }
 
+/* With up to five bits behind each that is set: so those are in one run between which there is less than GAP.
+ */
+static uint64_t together(uint64_t bits) {
+    _Static_assert(GAP == 6 * WORD, "one more than five words");
+    bits |= bits << 1;
+    bits |= bits << 2;
+    return bits | bits << 2;
+}
+
 static void stage_changes(struct pc_place place, const char *now, const char *old, size_t size,
                           const void *site) {
     size_t start = 0, end = 0; /* of changes that are together, as far as they are known */
@@ -105,12 +114,13 @@ static void stage_changes(struct pc_place place, const char *now, const char *ol
     for (size_t piece = 0; piece < size; piece += PIECE) {
         uint64_t bits =
             changed(now + piece, old + piece, size - piece < PIECE ? size - piece : (size_t)PIECE);
+        uint64_t near = together(bits);
         while (bits) {
+            uint64_t run = near & ~(near + (near & -near)); /* the lowest: the sum carries over it */
             size_t low = piece + WORD * (size_t)__builtin_ctzll(bits);
-            uint64_t filled = bits | (bits - 1); /* what is left begins behind the first run of ones */
-            uint64_t behind = filled & (filled + 1);
-            size_t high = ~filled ? piece + WORD * (size_t)__builtin_ctzll(~filled) : piece + PIECE;
-            bits = behind;
+            size_t high = piece + WORD * (size_t)(64 - __builtin_clzll(bits & run));
+            bits &= ~run;
+            near &= ~run;
             if (end && low - end >= GAP) {
                 stage(PC_GUARD_UPDATE, (struct pc_place){place.pool, place.offset + start}, now + start,
                       end - start, site, PC_GUARD_CHANGES);
