@@ -30,9 +30,14 @@ PC_CRC void pc_checksum_add(struct pc_checksum *sum, const char *at, size_t size
     *sum = (struct pc_checksum){{a, b, c, d}};
 }
 
-PC_CRC uint32_t pc_checksum_end(const struct pc_checksum *sum) {
-    uint64_t all = __builtin_ia32_crc32di(sum->sums[0], sum->sums[1]);
-    return (uint32_t)__builtin_ia32_crc32di(all, sum->sums[2] << 32 | sum->sums[3]);
+/* By products: CRCs of CRCs would let words that are each other's shift make up for each other. */
+static inline uint32_t pc_checksum_end(const struct pc_checksum *sum) {
+    const uint64_t odd = 0x9e3779b97f4a7c15u;
+    uint64_t all = sum->sums[0];
+    for (unsigned i = 1; i < PC_SUMS; i++)
+        all = (all ^ all >> 29) * odd + sum->sums[i];
+    all = (all ^ all >> 29) * odd;
+    return (uint32_t)(all >> 32);
 }
 
 #endif

@@ -143,7 +143,9 @@ class GuardLog:
         return len(self.records)
 
     def data(self, index: int) -> bytes:
-        """What a record carries; of a fill all of its bytes."""
+        """What a record carries; of a fill all of its bytes, of an object that comes or goes nothing."""
+        if self.records["kind"][index] in (RecordKind.ALLOCATE, RecordKind.FREE):
+            return b""
         return self.part(index, 0, int(self.records["size"][index]))
 
     def part(self, index: int, low: int, high: int) -> bytes:
@@ -232,6 +234,8 @@ def head_of(path: Path, content: bytes) -> Head:
         return head
     if bytes(head["magic"]) != MAGIC.rstrip(b"\0"):
         raise UsageError("broken-guard-log", f"{path} is no segment of a checkpoint log.", "Nothing was changed.")
+    if not head["version"]:  # a power cut took all but the magic: nothing was logged there yet
+        return np.zeros((), SEGMENT_HEAD)[()]
     if head["version"] != VERSION:
         raise UsageError(
             "guard-log-version",
