@@ -28,6 +28,12 @@ static void fence(unsigned flags) {
         pc_log_fenced();
 }
 
+/* What was streamed into the log is durable after such a fence. */
+static void settle(unsigned flags) {
+    if (drains(flags))
+        pc_log_settle();
+}
+
 /* The function behind, if it is known: then a call that is let through is a jump. */
 #define BEHIND(name)  static __typeof__(&name) behind_##name
 #define FIND(name)    (behind_##name = NEXT(name))
@@ -53,8 +59,7 @@ static bool is_let_through(const void *address) {
     keep call;                                                                                               \
     if (logged)                                                                                              \
         pc_self.inside = false;                                                                              \
-    if (drains(flags))                                                                                       \
-    pc_log_settle()
+    settle(flags)
 
 /* Ranges of a transaction that were logged when its commit began are let through, too. */
 #define FLUSH(name)                                                                                          \

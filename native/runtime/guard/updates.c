@@ -12,6 +12,7 @@
 #include <immintrin.h>
 
 enum { WORD = 8, LINE = 64, PIECE = 64 * WORD }; /* bytes for which there is a mask, a bit for each word */
+enum { FILLED_MOST = 1 << 30 };                  /* bytes of one record: it has 32 bits for that */
 enum { GAP = 48 }; /* changes so near to each other make one record: another costs more than these bytes */
 
 _Thread_local struct pc_self pc_self;
@@ -70,18 +71,22 @@ AVX2 static inline unsigned changed_in_line_avx2(const char *now, const char *ol
 }
 
 /* The same of whole lines. */
-#define CHANGED_IN_LINES(name, in_line)                                                                      \
-    static uint64_t name(const char *now, const char *old, size_t size) {                                    \
-        uint64_t bits = 0;                                                                                   \
-        for (size_t at = 0; at < size; at += LINE)                                                           \
-            bits |= (uint64_t)in_line(now + at, old + at) << at / WORD;                                      \
-        return bits;                                                                                         \
-    }
-CHANGED_IN_LINES(changed_in_lines, changed_in_line)
-AVX2 CHANGED_IN_LINES(changed_in_lines_avx2, changed_in_line_avx2)
+#define IN_LINES(in_line)                                                                                    \
+    uint64_t bits = 0;                                                                                       \
+    for (size_t at = 0; at < size; at += LINE)                                                               \
+        bits |= (uint64_t)in_line(now + at, old + at) << at / WORD;                                          \
+    return bits
 
-    /* Of a piece. */
-    static uint64_t changed(const char *now, const char *old, size_t size) {
+static uint64_t changed_in_lines(const char *now, const char *old, size_t size) {
+    IN_LINES(changed_in_line);
+}
+
+AVX2 static uint64_t changed_in_lines_avx2(const char *now, const char *old, size_t size) {
+    IN_LINES(changed_in_line_avx2);
+}
+
+/* Of a piece. */
+static uint64_t changed(const char *now, const char *old, size_t size) {
     size_t at = size / LINE * LINE;
     uint64_t bits = 0;
     if (at)
@@ -200,6 +205,9 @@ void pc_fill(struct pc_place place, int byte, size_t size, const void *caller) {
     char value = (char)byte;
     if (is_saving(caller))
         return;
-    stage(PC_GUARD_FILL, place, &value, size, site_of(caller), 0);
+    for (size_t left = size, part; left > 0; left -= part, place.offset += part) {
+        part = left < FILLED_MOST ? left : FILLED_MOST;
+        stage(PC_GUARD_FILL, place, &value, part, site_of(caller), 0);
+    }
     pc_log_write();
 }
