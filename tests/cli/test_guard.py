@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from powercut.record.tracers import memory_tool
 from tests.cli.kit import Ended, World, looks, wait_for
+from tests.needs import needs_memory_tool, needs_pmdk
 
 SOURCE = Path(__file__).parents[1] / "guard_programs" / "service.c"
 LOG = Path(".powercut", "guard")
-NEEDS_PMDK = pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there")
-NEEDS_TAINT = pytest.mark.skipif(memory_tool() is None, reason="built without Valgrind")
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +44,8 @@ def break_it(world: World, service: Path) -> Ended:
     return world.run("guard", "--", start, "fault")
 
 
-@NEEDS_PMDK
-@NEEDS_TAINT
+@needs_pmdk
+@needs_memory_tool
 def test_a_service_that_a_script_starts_is_guarded_and_healed_and_all_is_undone(operator: World, service: Path) -> None:
     ended = break_it(operator, service)
     assert ended.code == 1
@@ -63,8 +61,8 @@ def test_a_service_that_a_script_starts_is_guarded_and_healed_and_all_is_undone(
     assert subprocess.run([service, operator.data / "pool", "count"], capture_output=True).returncode == -signal.SIGSEGV
 
 
-@NEEDS_PMDK
-@NEEDS_TAINT
+@needs_pmdk
+@needs_memory_tool
 def test_a_restart_that_fails_for_another_reason_is_told_with_its_words(operator: World, service: Path) -> None:
     break_it(operator, service)
     sick = (operator.data / "pool").read_bytes()
@@ -75,7 +73,7 @@ def test_a_restart_that_fails_for_another_reason_is_told_with_its_words(operator
     assert (operator.data / "pool").read_bytes() == sick
 
 
-@NEEDS_PMDK
+@needs_pmdk
 def test_a_log_has_one_writer(operator: World, service: Path) -> None:
     process = operator.start("guard", "--", str(service), "data/pool", "rounds", "100000000", "1")
     wait_for(lambda: (operator.here / LOG / "1.segment").exists())

@@ -20,11 +20,12 @@ from powercut.guard.log import GuardLog, RecordKind
 from powercut.guard.reclaim import Reclaimed, reclaim, reclaim_ended
 from powercut.guard.supervise import Supervisor, Watch
 from powercut.trace.symbols import Symbolizer
+from tests.needs import needs_pmdk
 
 NEVER_DURABLE = 1024  # bytes in lines that libpmemobj writes without ever making them durable (12 lines were seen)
 SOURCE = Path(__file__).parents[1] / "guard_programs" / "service.c"
 
-pytestmark = pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there")
+pytestmark = needs_pmdk
 
 
 @pytest.fixture(autouse=True)

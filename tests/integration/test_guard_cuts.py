@@ -23,8 +23,8 @@ from powercut.guard.folder import nobody_writes
 from powercut.guard.log import RECORD, GuardLog
 from powercut.guard.reclaim import reclaim_ended
 from powercut.heal.copies import recovery
-from powercut.record.tracers import memory_tool
 from powercut.run.store import SavedRun
+from tests.needs import needs_memory_tool, needs_pmdk
 
 from .guard_cuts_kit import NOBODY, Kill, NormalForm, PlanForm, Stepper, build, differing, plan_form, same_steps
 
@@ -36,10 +36,7 @@ BUDGET = "60m" if SWEEP else "2m"
 FIRST, LAST = 4, 9  # the steps that power cuts meet: one of each kind, and the one that goes wrong
 UNDER_WAY = 4096  # bytes at most in the lines of one transaction, and those that libpmemobj never makes durable
 
-pytestmark = [
-    pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there"),
-    pytest.mark.skipif(memory_tool() is None, reason="built without Valgrind"),
-]
+pytestmark = [needs_pmdk, needs_memory_tool]
 
 
 @pytest.fixture(scope="module")

@@ -19,11 +19,12 @@ from powercut.guard.history import History
 from powercut.guard.housekeeping import READY, SEGMENT, Housekeeping, keep_ready, sweep
 from powercut.guard.log import GuardLog, RecordKind, last_segment
 from powercut.guard.supervise import Supervisor, Watch
+from tests.needs import needs_pmdk
 
 NEVER_DURABLE = 1024  # bytes that libpmemobj writes without ever making them durable
 ROUNDS = "6000"  # of four threads: more than two segments
 
-pytestmark = pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there")
+pytestmark = needs_pmdk
 
 
 @pytest.fixture(autouse=True)

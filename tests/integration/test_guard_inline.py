@@ -15,8 +15,8 @@ from powercut.guard.history import History
 from powercut.guard.log import CHANGES, GuardLog
 from powercut.guard.supervise import Supervisor, Watch
 from powercut.heal.session import Restart, Session
-from powercut.record.tracers import memory_tool
 from powercut.trace.symbols import Symbolizer, user_frame
+from tests.needs import needs_memory_tool
 
 POWERCUT = Path(sys.executable).with_name("powercut")
 SOURCE = Path(__file__).parents[1] / "guard_programs" / "raw.c"
@@ -89,7 +89,7 @@ def test_the_log_knows_whatever_a_fence_made_durable(
     assert list(raw.history().differences()) == []
 
 
-@pytest.mark.skipif(memory_tool() is None, reason="built without Valgrind")
+@needs_memory_tool
 def test_one_bad_word_is_taken_back_out_of_a_line_that_others_wrote_to(
     programs: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -109,7 +109,7 @@ def test_one_bad_word_is_taken_back_out_of_a_line_that_others_wrote_to(
     assert raw.count() == [str(ROUNDS + 5)] * 4, "what was counted behind the flag, in its line, is still there"
 
 
-@pytest.mark.skipif(memory_tool() is None, reason="built without Valgrind")
+@needs_memory_tool
 @pytest.mark.skipif(not Path("/usr/include/libpmem.h").exists(), reason="libpmem-dev is not there")
 def test_a_power_cut_never_leaves_the_log_behind_a_fence(
     programs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -12,10 +12,11 @@ import pytest
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog, RecordKind
 from powercut.guard.supervise import Supervisor, Watch
+from tests.needs import needs_pmdk
 
 SOURCE = Path(__file__).parents[1] / "guard_programs" / "ranges.c"
 
-pytestmark = pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there")
+pytestmark = needs_pmdk
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from powercut.guard.log import GuardLog
 from powercut.heal.allocator import Allocator
 from powercut.heal.changes import undo
 from powercut.heal.objects import list_objects
-from powercut.record.tracers import memory_tool
+from tests.needs import needs_memory_tool, needs_pmdk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 
@@ -28,10 +28,7 @@ MOST = 0.03  # of all updates may be discarded
 OBJECT_HEAD = 16  # bytes before an object, of libpmemobj
 SMALL = 1024  # larger records tell of several things
 
-pytestmark = [
-    pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there"),
-    pytest.mark.skipif(memory_tool() is None, reason="built without Valgrind"),
-]
+pytestmark = [needs_pmdk, needs_memory_tool]
 
 
 @pytest.fixture(scope="module")

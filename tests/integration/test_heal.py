@@ -21,14 +21,11 @@ from powercut.guard.supervise import Supervisor, Watch
 from powercut.heal.changes import change, undo
 from powercut.heal.reversion import Patch, patches
 from powercut.heal.session import Restart, Session
-from powercut.record.tracers import memory_tool
+from tests.needs import needs_memory_tool, needs_pmdk
 
 SOURCE = Path(__file__).parents[1] / "guard_programs" / "service.c"
 
-pytestmark = [
-    pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there"),
-    pytest.mark.skipif(memory_tool() is None, reason="built without Valgrind"),
-]
+pytestmark = [needs_pmdk, needs_memory_tool]
 
 
 class Sick:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from powercut.record.tracers import memory_tool
 from tests.integration.test_heal_aliases import Ledger
+from tests.needs import needs_memory_tool, needs_pmdk
 
 SOURCE = Path(__file__).parents[1] / "guard_programs" / "gauge.c"
 
 pytestmark = [
-    pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there"),
-    pytest.mark.skipif(memory_tool() is None, reason="built without Valgrind"),
+    needs_pmdk,
+    needs_memory_tool,
     pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not there"),
 ]
 

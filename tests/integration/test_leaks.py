@@ -15,17 +15,14 @@ from powercut.heal.changes import undo
 from powercut.heal.leaks import Rule
 from powercut.heal.objects import list_objects
 from powercut.heal.session import Restart, Session
-from powercut.record.tracers import memory_tool
+from tests.needs import needs_memory_tool, needs_pmdk
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "tests" / "guard_programs" / "finder.c"
 COUNT = 5  # objects that it finds by type, and as many by number
 KNOWN = 1 + COUNT + COUNT + 1 + 2  # by path, by type, by number, behind one of a type, touched otherwise
 
-pytestmark = [
-    pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj-dev is not there"),
-    pytest.mark.skipif(memory_tool() is None, reason="built without Valgrind"),
-]
+pytestmark = [needs_pmdk, needs_memory_tool]
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from harness import CORPUS, POWERCUT, Run, lmdb_check, marked, powercut_test
 from memory_cases import MemoryCase, memory_cases
 
 from powercut.record.tracers import why_no_memory_tool
+from tests.needs import HAS_PMDK
 
 MARKERS = {"lost": "LOST", "survived": "SURVIVED", "acknowledged": "ACKED"}
 
@@ -30,7 +31,7 @@ needs_tracer = pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memo
 def libraries(request: pytest.FixtureRequest) -> None:
     """Skip what needs a library that is not there."""
     case = request.node.callspec.params.get("case") if hasattr(request.node, "callspec") else None
-    if case is not None and case.libraries and not Path("/usr/include/libpmemobj.h").exists():
+    if case is not None and case.libraries and not HAS_PMDK:
         pytest.skip("libpmemobj-dev is not installed")
 
 

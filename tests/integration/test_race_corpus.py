@@ -20,6 +20,7 @@ from harness import POWERCUT, marked
 from race_cases import TWINS, RaceBuilt, RaceCase, race_cases
 
 from powercut.record.tracers import why_no_memory_tool
+from tests.needs import HAS_PMDK
 
 MARKERS = {"stored": "WRITE", "read": "READ", "effect": "EFFECT", "taken": "LOCK"}
 NATIVE_RUNS = 5  # of threads that meet each other as they like
@@ -34,7 +35,7 @@ needs_tracer = pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memo
 def libraries(request: pytest.FixtureRequest) -> None:
     """Skip what needs a library that is not there."""
     case = request.node.callspec.params.get("case") if hasattr(request.node, "callspec") else None
-    if case is not None and case.libraries and not Path("/usr/include/libpmemobj.h").exists():
+    if case is not None and case.libraries and not HAS_PMDK:
         pytest.skip("libpmemobj-dev is not installed")
 
 

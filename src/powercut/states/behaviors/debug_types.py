@@ -19,9 +19,9 @@ from elftools.dwarf.descriptions import describe_form_class
 from elftools.dwarf.locationlists import BaseAddressEntry, LocationEntry, LocationExpr, LocationParser
 from elftools.dwarf.ranges import BaseAddressEntry as BaseRangeEntry
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection
 
 from powercut.states.behaviors.operand import Operand, stored_to
+from powercut.trace.elf import Elf
 
 LARGEST = 32 << 20  # bytes of debug information
 _LONGEST = 15  # bytes of an instruction
@@ -48,19 +48,16 @@ def fields_at(path: str, build_id: str, addresses: Iterable[int]) -> dict[int, F
     """The fields that stores at some addresses of a module change, where that is sure."""
     try:
         with open(path, "rb") as stream:
+            if build_id and Elf(stream).build_id() != build_id:
+                return {}
             elf = ELFFile(stream)
-            if (build_id and _build_id(elf) != build_id) or not elf.has_dwarf_info():
+            if not elf.has_dwarf_info():
                 return {}
             operands = {address: stored_to(_code(elf, address)) for address in addresses}
             wanted = {address: operand for address, operand in operands.items() if operand is not None}
             return _Reader(elf).fields(wanted) if wanted and _is_small(elf) else {}
     except Exception:  # gone, or malformed: pyelftools then raises whatever it stumbles over
         return {}
-
-
-def _build_id(elf: ELFFile) -> str:
-    notes = (note for part in elf.iter_sections() if isinstance(part, NoteSection) for note in part.iter_notes())
-    return next((str(note["n_desc"]) for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), "")
 
 
 def _is_small(elf: ELFFile) -> bool:
