@@ -42,8 +42,8 @@ typedef struct {
 
 /* A mapped file, as it is during one run. */
 struct file {
-    int32_t obj, cut;
-    int64_t size;
+    int32_t obj, cut; /* cut: the last truncate or hole, which freed the blocks from freed_from to freed_to; or -1 */
+    int64_t size, freed_from, freed_to;
     int flags;
 };
 
@@ -237,7 +237,7 @@ static bool store(Chains *self, struct work *work, const struct pc_memory *recor
         return false;
     if (before >= 0)
         work->needs[work->need_count++] = before;
-    if (file->cut >= 0)
+    if (file->cut >= 0 && file->freed_from <= (int64_t)record->offset && (int64_t)record->offset < file->freed_to)
         work->needs[work->need_count++] = file->cut;
     work->obj[number] = file->obj;
     work->event[number] = (int32_t)event;
@@ -342,14 +342,16 @@ static void free_work(struct work *work) {
 static bool read_file(PyObject *item, struct files *files) {
     int number;
     struct file file;
-    long long size;
-    if (!PyArg_ParseTuple(item, "iiLii", &number, &file.obj, &size, &file.cut, &file.flags))
+    long long size, freed_from, freed_to;
+    if (!PyArg_ParseTuple(item, "iiLi(iLL)", &number, &file.obj, &size, &file.flags, &file.cut, &freed_from, &freed_to))
         return false;
     if (number < 0 || number >= MOST_FILES) {
         PyErr_SetString(PyExc_ValueError, "a file number that cannot be");
         return false;
     }
     file.size = size;
+    file.freed_from = freed_from;
+    file.freed_to = freed_to;
     if (number >= files->count) {
         struct file *table = realloc(files->table, (size_t)(number + 1) * sizeof(*table));
         if (table == NULL) {

@@ -19,7 +19,8 @@ static bool inside(const History *h, int64_t data, int64_t length) {
 static bool is_sound(const History *h) {
     for (Py_ssize_t u = 0; u < h->update_count; u++) {
         if (h->start[u] < 0 || h->length[u] < 0 || h->start[u] > NEVER || h->length[u] > NEVER ||
-            !pc_is_object(h, h->obj[u]) || (h->kind[u] == DATA && !inside(h, h->data[u], h->length[u]))) {
+            !pc_is_object(h, h->obj[u]) || (h->kind[u] == DATA && !inside(h, h->data[u], h->length[u])) ||
+            (h->kind[u] == FILL && h->data[u] >= u)) {
             PyErr_Format(PyExc_ValueError, "update %zd points outside of the trace", u);
             return false;
         }
@@ -28,6 +29,24 @@ static bool is_sound(const History *h) {
         if (!inside(h, h->extents[i].data, h->extents[i].length)) {
             PyErr_SetString(PyExc_ValueError, "the snapshot points outside of the trace");
             return false;
+        }
+    }
+    return true;
+}
+
+/* Sizes mostly grow one after the other. Those of a file with holes need not: a block in a hole, written back
+ * early, brings a smaller size than was asked for before. */
+static bool find_ascending(History *h) {
+    h->ascending = malloc((size_t)h->object_count + 1);
+    if (h->ascending == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    memset(h->ascending, true, (size_t)h->object_count + 1);
+    for (Py_ssize_t i = 1; i < h->size_count; i++) {
+        int32_t before = h->size_updates[i - 1], u = h->size_updates[i];
+        if (h->obj[before] == h->obj[u] && h->start[before] > h->start[u]) {
+            h->ascending[h->obj[u]] = false;
         }
     }
     return true;
@@ -65,13 +84,15 @@ static bool take_buffers(History *h) {
            h->object_count >= 0 && h->extent_count >= 0 &&
            items(&b[9], 8, h->block_count + 1, "block_first") >= 0 &&
            items(&b[10], 4, h->block_first[h->block_count], "block_updates") >= 0 &&
-           items(&b[15], sizeof(struct extent), h->extent_count, "extents") >= 0 && is_sound(h);
+           items(&b[15], sizeof(struct extent), h->extent_count, "extents") >= 0 && is_sound(h) &&
+           find_ascending(h);
 }
 
 static void history_free(PyObject *self) {
     History *h = (History *)self;
     pc_drop_segments(h);
     free(h->segments);
+    free(h->ascending);
     for (int i = 0; i < HISTORY_BUFFERS; i++) {
         PyBuffer_Release(&h->buffers[i]);
     }
@@ -190,18 +211,24 @@ int64_t pc_data_from(const History *h, int32_t file, int64_t offset) {
     return found;
 }
 
+bool pc_shows_lost(const History *h, const Survivors *s, int32_t u) {
+    if (!h->garbage || h->kind[u] != FILL || h->fresh[u] == NEVER) {
+        return false;
+    }
+    return s == NULL || (u < s->issued && (h->data[u] < 0 || pc_survives(s, (int32_t)h->data[u])));
+}
+
 bool pc_effect(const Survivors *s, int32_t u, int64_t low, int *first, int *last, const uint8_t **source,
                int *filler) {
     const History *h = s->history;
     bool survives = pc_survives(s, u);
-    int64_t start = h->start[u], end = h->kind[u] == CUT ? low + BLOCK : start + h->length[u];
+    int64_t start = pc_first_byte(h, u), end = h->kind[u] == CUT ? low + BLOCK : start + h->length[u];
     *source = NULL;
     *filler = 0;
     if (!survives) {
-        if (h->kind[u] != DATA || !h->garbage || u >= s->issued) {
+        if (!pc_shows_lost(h, s, u)) {
             return false;
         }
-        start = h->fresh[u] > start ? h->fresh[u] : start;
         *filler = GARBAGE;
     }
     int64_t from = start > low ? start : low, to = end < low + BLOCK ? end : low + BLOCK;

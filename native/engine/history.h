@@ -13,7 +13,7 @@
 #define GARBAGE 0xa5 /* stands for whatever the disk held before */
 
 /* states/updates.py: UpdateKind. */
-enum update_kind { DATA = 1, SIZE, CUT, ZERO, ENTRY, MODE, XATTR };
+enum update_kind { DATA = 1, SIZE, CUT, ZERO, ENTRY, MODE, XATTR, FILL };
 
 struct extent {
     int64_t start; /* in the file */
@@ -48,7 +48,8 @@ typedef struct {
     const int64_t *base_sizes;
     const int32_t *extent_owners;
     const struct extent *extents;
-    bool garbage; /* lost data behind the old end of a file shows as garbage where the size survived */
+    bool *ascending; /* whether each file's SIZE updates grow from one to the next */
+    bool garbage;    /* lost data behind the old end of a file shows as garbage where the size survived */
     /* segments.c: made on demand, one for each of the blocks; NULL where there is none. */
     struct segments **segments;
     size_t segment_bytes;
@@ -81,6 +82,19 @@ struct span {
 
 static inline int64_t pc_block_key(int32_t file, int64_t block) {
     return ((int64_t)file << 40) | block;
+}
+
+/* Whether an update writes a part of a block: data, or zeros in place of data. */
+static inline bool pc_is_written(const History *h, int32_t update) {
+    return h->kind[update] == DATA || h->kind[update] == FILL;
+}
+
+/* Whether an update that is lost shows as garbage, in a state or (without one) in any. */
+bool pc_shows_lost(const History *history, const Survivors *s, int32_t update);
+
+/* The first byte that an update of content changes; a truncate changes all behind it, others `length` bytes. */
+static inline int64_t pc_first_byte(const History *h, int32_t update) {
+    return h->start[update] + (h->kind[update] == CUT ? h->length[update] : 0);
 }
 
 /* history.c: looking things up. */

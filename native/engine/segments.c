@@ -52,7 +52,7 @@ void pc_drop_segments(History *h) {
 
 /* Which bytes of a block an update can ever change; false for none. */
 static bool reach(const History *h, int32_t u, int64_t low, int *first, int *last) {
-    int64_t start = h->start[u], end = h->kind[u] == CUT ? low + BLOCK : start + h->length[u];
+    int64_t start = pc_first_byte(h, u), end = h->kind[u] == CUT ? low + BLOCK : start + h->length[u];
     int64_t from = start > low ? start : low, to = end < low + BLOCK ? end : low + BLOCK;
     *first = (int)(from - low);
     *last = (int)(to - low);
@@ -86,12 +86,7 @@ static bool cut_up(struct segments *s, struct merge all, int64_t low) {
             continue;
         }
         is_edge[first] = is_edge[last] = true;
-        if (h->garbage && h->kind[u] == DATA && h->fresh[u] < low + last) {
-            s->shows_lost = true;
-            if (h->fresh[u] > low + first) {
-                is_edge[h->fresh[u] - low] = true;
-            }
-        }
+        s->shows_lost = s->shows_lost || pc_shows_lost(h, NULL, u);
     }
     for (int offset = 0; offset < BLOCK; offset++) {
         s->count += is_edge[offset];
@@ -209,14 +204,12 @@ static int64_t bisect_soonest(const struct segments *s, int64_t low, int64_t hig
     return low - 1; /* the last writer that is guaranteed, or the one before all */
 }
 
-/* Walks back over writers of a segment to one that shows at an offset of the file; -1 for none. */
-static int32_t walk(const Survivors *state, const struct segments *s, int64_t newest, int64_t oldest,
-                    int64_t offset) {
+/* Walks back over writers of a segment to one that shows; -1 for none. */
+static int32_t walk(const Survivors *state, const struct segments *s, int64_t newest, int64_t oldest) {
     const History *h = state->history;
     for (int64_t w = newest; w >= oldest; w--) {
         int32_t u = s->writer[w];
-        bool lost_shows = s->shows_lost && h->kind[u] == DATA && h->fresh[u] <= offset;
-        if (lost_shows || pc_survives(state, u)) {
+        if (pc_survives(state, u) || (s->shows_lost && pc_shows_lost(h, state, u))) {
             return u;
         }
     }
@@ -230,9 +223,9 @@ static void note_delta(const Survivors *state, const struct segments *s, int32_t
     for (uint32_t slot = 0; slot <= state->delta.mask; slot++) {
         int32_t u = state->delta.slots[slot];
         bool writes = u >= 0 && u < state->issued && h->obj[u] == file &&
-                      (h->kind[u] == DATA || h->kind[u] == CUT || h->kind[u] == ZERO);
+                      (pc_is_written(h, u) || h->kind[u] == CUT || h->kind[u] == ZERO);
         int first, last;
-        if (writes && h->start[u] < low + BLOCK && reach(h, u, low, &first, &last)) {
+        if (writes && reach(h, u, low, &first, &last)) {
             for (int i = s->at[first]; i < s->count && s->edge[i] < last; i++) {
                 last_writer[i] = u > last_writer[i] ? u : last_writer[i];
             }
@@ -261,7 +254,7 @@ static bool find_writers(const Survivors *state, struct segments *s, int32_t fil
             last_writer[i] = sure[i] >= s->first[i] ? s->writer[sure[i]] : -1;
         } else {
             int64_t oldest = sure[i] > s->first[i] ? sure[i] : s->first[i];
-            last_writer[i] = walk(state, s, newest[i], oldest, low + s->edge[i]);
+            last_writer[i] = walk(state, s, newest[i], oldest);
         }
     }
     if (by_delta) {

@@ -94,6 +94,7 @@ static bool add_update(struct found *f, PyObject *item) {
     int32_t obj = h->obj[u];
     switch (h->kind[u]) {
     case DATA:
+    case FILL:
         if (!use_file(f, obj)) {
             return false;
         }
@@ -115,6 +116,16 @@ static bool add_update(struct found *f, PyObject *item) {
     }
 }
 
+/* Whether a truncate of a file leaves content behind its end, which a later size uncovers. */
+static bool keeps_content(const History *h, struct span cuts) {
+    for (int64_t i = cuts.first; i < cuts.last; i++) {
+        if (h->kind[h->cut_updates[i]] == CUT && h->length[h->cut_updates[i]] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Blocks that sizes of a file, from one to another, may uncover, and those of the old and the new end. */
 static bool add_grown(struct found *f, int32_t first, int32_t last) {
     const History *h = f->history;
@@ -124,7 +135,10 @@ static bool add_grown(struct found *f, int32_t first, int32_t last) {
     int64_t low = position > sizes.first ? h->start[h->size_updates[position - 1]] : h->base_sizes[file];
     int64_t high = h->start[last];
     struct span cuts = h->cut_count ? pc_owned(h, h->cut_updates, h->cut_count, file) : (struct span){0, 0};
-    if (cuts.first < cuts.last) { /* a truncate may lie between: anything below may show */
+    if (keeps_content(h, cuts)) {
+        return add_meta(f, file) && add_file(f, file);
+    }
+    if (cuts.first < cuts.last || !h->ascending[file]) { /* anything below may show */
         low = 0;
         for (int64_t i = sizes.first; i < sizes.last; i++) {
             int64_t size = h->start[h->size_updates[i]];

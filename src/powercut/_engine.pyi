@@ -177,7 +177,7 @@ class Chains:
         offset: int,
         count: int,
         first_event: int,
-        files: list[tuple[int, int, int, int, int]],
+        files: list[tuple[int, int, int, int, tuple[int, int, int]]],
         guaranteed: _Items,
         first_need: _Items,
         needs: _Items,

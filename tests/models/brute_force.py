@@ -3,9 +3,9 @@
 Operations are plain tuples. Every subset of the updates is tried against every rule; every allowed subset is replayed
 onto a dictionary of files. Nothing here comes from powercut but the rows themselves.
 
-  ("create", path) ("mkdir", path) ("link", old, new) ("unlink", path) ("rename", old, new)
-  ("write", path, offset, bytes, "" | "sync" | "dsync") ("truncate", path, size) ("falloc", path, offset, length)
-  ("punch", path, offset, length) ("chmod", path, mode)
+  ("create", path) ("mkdir", path) ("link", old, new) ("unlink", path) ("rename", old, new) ("exchange", path, path)
+  ("write", path, offset, bytes, "" | "sync" | "dsync" | "direct") ("truncate", path, size)
+  ("falloc", path, offset, length, "" | "keep" | "punch" | "zero" | "zerokeep") ("chmod", path, mode)
   ("fsync", path) ("fdatasync", path) ("sync",) ("print", text)
   ("store", path, offset, bytes, thread, "" | "nt") ("flush", path, offset, thread, "clflush" | "clwb")
   ("fence", thread) ("msync", path, offset, length): see memory_twin.py
@@ -16,8 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from powercut.model.filesystem import Exposed, FileSystem
+from powercut.model.filesystem import Datasync, Exposed, FileSystem, Rename, Truncate
 from tests.models import memory_twin
+
+BLOCK = 4096
+FOREVER = 1 << 60
 
 
 @dataclass
@@ -26,16 +29,23 @@ class U:
 
     n: int
     op: int
-    kind: str  # data size cut zero entry mode
+    kind: str  # data size cut zero fill clear entry mode
     obj: int
     at: int = 0
     data: bytes = b""
-    size_before: int = 0
     effects: list = field(default_factory=list)  # (folder, name, obj | None)
-    meta: bool = False
-    replaces: bool = False
+    meta: bool = False  # goes through the journal
+    replaces: bool = False  # a rename over an existing name
     pieces: frozenset = frozenset()
     stored: bool = False
+    first: bool = False  # the first data of a block that had no place, or the size that came with it
+    frees: tuple = (0, 0)  # offsets between which blocks are given back
+    keeps: int = 0  # of a cut: bytes behind it that stay
+    loose: bool = False  # a size that follows no other
+    at_once: bool = False  # a size that waits for no write-back
+    goes_after: int = -1  # the removal of a name that waits for this update
+    creates: bool = False
+    cut_before: int = -1  # of a clear: the last truncate or hole before it
 
 
 class World:
@@ -58,43 +68,44 @@ class World:
         return self.names[self.place(path)] if path else 0
 
 
-def updates_of(ops, row: FileSystem, world: World):
-    """The updates of a run, op by op, and the objects that sync operations mean."""
-    expansion = Expansion(row, world)
-    for number, (what, *operands) in enumerate(ops):
-        expansion.number = number
-        getattr(expansion, what)(*operands)
-    if row.data_in_journal:
-        for u in expansion.updates:
-            if u.kind in ("data", "size") and not u.stored:
-                u.meta = True
-    return expansion.updates, expansion.syncs
-
-
 class Expansion:
     """What each operation comes to: one method for each, with its operands."""
 
-    def __init__(self, row: FileSystem, world: World):
-        self.row, self.world = row, world
+    def __init__(self, ops, row: FileSystem, world: World):
+        self.ops, self.row, self.world = ops, row, world
         self.number = 0  # of the operation
         self.updates: list[U] = []
         self.syncs: list[tuple[int, str, object]] = []
+        self.passed_over: set[tuple[int, int]] = set()  # (file, block) that a size grew over
+        self.placed: dict[int, set[int]] = {}  # files made by the program -> blocks that have a place
+        for number, (what, *operands) in enumerate(ops):
+            self.number = number
+            getattr(self, what)(*operands)
 
     def _add(self, kind, obj, **more):
-        self.updates.append(U(len(self.updates), self.number, kind, obj, **more))
+        u = U(len(self.updates), self.number, kind, obj, **more)
+        if self.row.data_in_journal and kind in ("data", "fill") and not u.stored:
+            u.meta = True
+        self.updates.append(u)
+        return u
 
     def _sync(self, what, obj=None):
         self.syncs.append((self.number, what, obj))
 
+    def _forget_holes(self, obj=None):
+        self.passed_over = {(o, b) for o, b in self.passed_over if obj is not None and o != obj}
+
     def _new(self, path):
         obj, place = self.world.next, self.world.place(path)
         self.world.next += 1
-        self._add("entry", obj, effects=[(*place, obj)], meta=True)
+        self._add("entry", obj, effects=[(*place, obj)], meta=True, creates=True)
         self.world.names[place] = obj
         return obj
 
     def create(self, path):
-        self.world.size[self._new(path)] = 0
+        obj = self._new(path)
+        self.world.size[obj] = 0
+        self.placed[obj] = set()
 
     def mkdir(self, path):
         self.world.folders.add(self._new(path))
@@ -111,40 +122,124 @@ class Expansion:
     def rename(self, old, new):
         names, old, new = self.world.names, self.world.place(old), self.world.place(new)
         obj, replaces = names[old], new in names
-        if self.row.rename_is_atomic or obj in self.world.folders:
+        if self._in_one_step(obj, old, new):
             self._add("entry", obj, effects=[(*old, None), (*new, obj)], meta=True, replaces=replaces)
         else:
-            self._add("entry", obj, effects=[(*new, obj)], meta=True, replaces=replaces)
-            self._add("entry", obj, effects=[(*old, None)], meta=True)
+            come = self._add("entry", obj, effects=[(*new, obj)], meta=True, replaces=replaces)
+            after = come.n if self.row.rename is Rename.ATOMIC_IN_FOLDER else -1
+            self._add("entry", obj, effects=[(*old, None)], meta=True, goes_after=after)
         del names[old]
         names[new] = obj
 
-    def write(self, path, offset, data, synced):
+    def _in_one_step(self, obj, old, new):
+        if self.row.rename is Rename.ATOMIC or obj in self.world.folders:
+            return True
+        if self.row.rename is Rename.SPLIT or old[0] != new[0]:
+            return False
+        mine = [u for u in self.updates if u.kind == "entry" and any(e[:2] == old for e in u.effects)]
+        if not mine:
+            return True
+        return not takes_along(mine[-1], obj, Promises(self, self.number))
+
+    def exchange(self, one, other):
+        names, one, other = self.world.names, self.world.place(one), self.world.place(other)
+        effects = [(*one, names[other]), (*other, names[one])]
+        self._add("entry", names[one], effects=effects, meta=True)
+        names[one], names[other] = names[other], names[one]
+
+    def write(self, path, offset, data, how):
         obj, size = self.world.obj(path), self.world.size
+        if how == "direct":
+            self._place(obj, offset, offset + len(data))
         for at, piece in pieces(offset, data, self.row.piece):
-            end, unit = at + len(piece), min(self.row.piece, 4096)
-            cells = frozenset(range(at // unit, (end - 1) // unit + 1))
-            self._add("data", obj, at=at, data=piece, size_before=size[obj], pieces=cells)
-            if end > size[obj]:
-                self._add("size", obj, at=end)
-                size[obj] = end
-        if synced:
-            self._sync("fsync" if synced == "sync" else "fdatasync", obj)
+            end, grows, block = at + len(piece), at + len(piece) > size[obj], at // BLOCK
+            if grows and self.row.exposed is Exposed.GARBAGE:
+                low = max(at, size[obj])
+                cuts = [u.n for u in self.updates if u.obj == obj and u.kind in ("cut", "zero")]
+                self._add("clear", obj, at=low, data=bytes(end - low), cut_before=max(cuts, default=-1))
+            first = self.row.replace_flushes_data and obj in self.placed and block not in self.placed[obj]
+            self._place(obj, at, end)
+            self._add("data", obj, at=at, data=piece, pieces=self._cells(at, end), first=first)
+            if grows:
+                self._grow(obj, at, end, first)
+            elif (obj, block) in self.passed_over:
+                self.passed_over.discard((obj, block))
+                self._add("size", obj, at=(block + 1) * BLOCK, loose=True)
+        if how in ("sync", "dsync"):
+            self._sync("range fsync" if how == "sync" else "range fdatasync", (obj, offset, len(data)))
+
+    def _cells(self, at, end):
+        unit = min(self.row.piece, BLOCK)
+        return frozenset(range(at // unit, (end - 1) // unit + 1))
+
+    def _place(self, obj, start, end):
+        if obj in self.placed:
+            self.placed[obj] |= set(range(start // BLOCK, (end - 1) // BLOCK + 1))
+
+    def _grow(self, obj, at, end, first):
+        at_once, size = self.row.size_in_journal, self.world.size[obj]
+        edge = round_up(size)
+        if not at_once:
+            if size < edge < end:
+                self._add("size", obj, at=edge)
+            self.passed_over |= {(obj, block) for block in range(edge // BLOCK, at // BLOCK)}
+        self._add("size", obj, at=end, first=first, meta=at_once, at_once=at_once)
+        self.world.size[obj] = end
+
+    def _fill(self, obj, start, end):
+        for at, zeros in pieces(start, bytes(max(0, end - start)), self.row.piece):
+            self._add("fill", obj, at=at, data=zeros, pieces=self._cells(at, at + len(zeros)))
 
     def truncate(self, path, size):
-        obj = self.world.obj(path)
-        if self.world.size[obj] != size:
-            self._add("cut", obj, at=size, meta=True)
-            self.world.size[obj] = size
+        obj, how = self.world.obj(path), self.row.truncate
+        old, edge = self.world.size[obj], round_up(size)
+        if old == size:
+            return
+        if how is not Truncate.AT_ONCE:
+            self._fill(obj, size, min(edge, old))
+        keeps = edge - size if how is Truncate.ZEROED_APART else FOREVER if how is Truncate.FREED_APART else 0
+        frees = (edge, FOREVER) if edge < old else (0, 0)
+        apart = how is Truncate.FREED_APART and edge < old
+        self._add("cut", obj, at=size, meta=True, keeps=keeps, frees=(0, 0) if apart else frees)
+        if apart:
+            self._add("zero", obj, at=edge, data=bytes(old - edge), meta=True, frees=frees)
+        self._free(obj, *frees)
+        self._forget_holes(obj)
+        self.world.size[obj] = size
 
-    def falloc(self, path, offset, length):
+    def _free(self, obj, low, high):
+        if low == high:
+            return
+        if obj in self.placed:
+            self.placed[obj] = {block for block in self.placed[obj] if not low <= block * BLOCK < high}
+        for u in self.updates:
+            if u.obj == obj and (low <= u.at < high if u.kind == "data" else high == FOREVER):
+                u.first = False
+
+    def falloc(self, path, offset, length, how):
         obj, end = self.world.obj(path), offset + length
-        if end > self.world.size[obj]:
-            self._add("size", obj, at=end, meta=self.row.allocation_in_journal)
+        if how in ("", "zero") and end > self.world.size[obj]:
+            meta = self.row.allocation_in_journal and how == ""
+            self._add("size", obj, at=end, meta=meta, at_once=True)
             self.world.size[obj] = end
+        if how in ("punch", "zero", "zerokeep"):
+            self._hole(obj, offset, end, how == "punch")
+        if how != "punch":
+            self._place(obj, offset, end)
 
-    def punch(self, path, offset, length):
-        self._add("zero", self.world.obj(path), at=offset, data=bytes(length), meta=True)
+    def _hole(self, obj, start, end, frees):
+        sizes = [u.n for u in self.updates if u.obj == obj and u.kind == "size" and not u.loose]
+        cuts = [u.n for u in self.updates if u.obj == obj and u.kind == "cut"]
+        has_grown = max(sizes, default=-1) > max(cuts, default=-1)
+        if has_grown and end < self.world.size[obj] and not self.row.size_in_journal:
+            self._add("size", obj, at=end, loose=True)
+        low, high = round_up(start), end - end % BLOCK
+        self._fill(obj, start, min(low, end))
+        self._fill(obj, max(low, high), end)
+        if low < high:
+            freed = (low, high) if frees else (0, 0)
+            self._add("zero", obj, at=low, data=bytes(high - low), meta=True, frees=freed)
+            self._free(obj, *freed)
 
     def chmod(self, path, mode):
         self._add("mode", self.world.obj(path), at=mode, meta=True)
@@ -153,26 +248,31 @@ class Expansion:
         obj = self.world.obj(path)
         size = self.world.size[obj]
         self._sync("mapped", obj)
+        self.placed.pop(obj, None)
         data = data[: max(0, size - offset)]
         if data:
-            cells = frozenset([offset // min(self.row.piece, 4096)])
-            self._add("data", obj, at=offset, data=data, size_before=size, pieces=cells, stored=True)
+            cells = self._cells(offset, offset + 1)
+            self._add("data", obj, at=offset, data=data, pieces=cells, stored=True)
             self._sync("store", obj)
 
     def flush(self, path, *_):
         self._sync("flush", self.world.obj(path))
+        self.placed.pop(self.world.obj(path), None)
 
-    def msync(self, path, *_):
-        self._sync("msync", self.world.obj(path))
+    def msync(self, path, offset, length):
+        self._sync("range fdatasync", (self.world.obj(path), offset, length))
 
     def fsync(self, path):
         self._sync("fsync", self.world.obj(path))
+        self._forget_holes(self.world.obj(path))
 
     def fdatasync(self, path):
         self._sync("fdatasync", self.world.obj(path))
+        self._forget_holes(self.world.obj(path))
 
     def sync(self):
         self._sync("sync")
+        self._forget_holes()
 
     def fence(self, *_):
         self._sync("fence")
@@ -181,12 +281,15 @@ class Expansion:
         """Nothing durable."""
 
 
+def round_up(offset):
+    return -(-offset // BLOCK) * BLOCK
+
+
 def pieces(at, data, piece):
     """Cut a write where the medium may tear it."""
     end, start = at + len(data), at
     while at < end:
-        edge = at + piece if piece > 4096 else at - at % piece + piece
-        edge = min(edge, end)
+        edge = min(at - at % piece + piece, end)
         yield at, data[at - start : edge - start]
         at = edge
 
@@ -198,69 +301,120 @@ def needs(us: list[U], row: FileSystem, persistent: set[int]) -> list[set[int]]:
 
 def must_precede(a: U, b: U, us: list[U], row: FileSystem, persistent: set[int]) -> bool:
     """Whether a rule says: b never persists without the earlier a."""
-    same = a.obj == b.obj
-    if a.kind == b.kind == "data" and same:
+    same, written = a.obj == b.obj, ("data", "fill")
+    if a.kind in written and b.kind in written and same:
         together = memory_twin.share_a_line(a, b) if a.obj in persistent else a.pieces & b.pieces
         if together:
             return True
     if a.kind == b.kind == "entry" and {e[:2] for e in a.effects} & {e[:2] for e in b.effects}:
         return True
+    if a.n == b.goes_after:
+        return True
     if a.kind == b.kind == "mode" and same:
         return True
     cuts_between = any(u.kind == "cut" and u.obj == a.obj for u in us[a.n + 1 : b.n])
-    if a.kind == b.kind == "size" and same and not cuts_between:
+    if a.kind == b.kind == "size" and same and not (cuts_between or a.loose or b.loose):
         return True
-    if a.kind in ("cut", "zero") and b.kind in ("cut", "zero") and same:
+    if a.kind in ("cut", "zero") and b.kind in ("cut", "zero", "size") and same:
         return True
     if row.journal and a.meta and (b.meta or b.kind == "size"):
         return True
     if row.exposed is Exposed.NOTHING and a.kind == "data" and b.kind == "size" and same and a.n == b.n - 1:
         return a.op == b.op
-    if row.truncate_before_data and a.kind in ("cut", "zero") and b.kind in ("data", "size") and same:
-        return True
-    if a.stored and a.obj in persistent:
-        return False  # a rename flushes no caches
-    return row.replace_flushes_data and b.replaces and same and a.kind in ("data", "size", "cut", "zero")
+    if row.freed_before_data and b.kind in written and same and a.frees[0] <= b.at < a.frees[1]:
+        return not any(u.frees[1] and u.obj == a.obj for u in us[a.n + 1 : b.n])
+    return b.replaces and same and a.first
 
 
-def guaranteed(us: list[U], syncs, row: FileSystem, until: int, folders: set[int]) -> set[int]:
-    """What the syncs that returned before operation `until` promise directly (not what those updates need)."""
-    sure: set[int] = set()
-    for i, what, obj in syncs:
-        if i >= until or what in memory_twin.OPERATIONS:
-            continue
-        past = [u for u in us if u.op <= i]
-        if obj in folders:
-            what = "fsync"
+class Promises:
+    """What the syncs before an operation promise, with all that it needs; and the names of that moment."""
+
+    def __init__(self, expansion: Expansion, until: int):
+        self.row, self.us, self.until = expansion.row, expansion.updates, until
+        self.ops, self.folders = expansion.ops, expansion.world.folders
+        stored = {obj for _, what, obj in expansion.syncs if what == "mapped"}
+        self.persistent = stored if self.row.memory.persistent else set()
+        self.before = needs(self.us, self.row, self.persistent)
+        self.sure: set[int] = set()
+        for i, what, obj in expansion.syncs:
+            past = [u for u in self.us if u.op <= i]
+            if what in memory_twin.OPERATIONS:
+                found = memory_twin.promised(self, i, what, obj)
+            elif i < until:
+                found = self._promised(past, what, obj)
+            else:
+                found = set()
+            self.sure |= self.closed(found)
+
+    def closed(self, found: set[int]) -> set[int]:
+        while more := {need for n in found for need in self.before[n]} - found:
+            found = found | more
+        return found
+
+    def _promised(self, past: list[U], what: str, obj) -> set[int]:
         if what == "sync":
-            sure |= {u.n for u in past}
-            continue
-        sure |= {u.n for u in past if u.obj == obj and u.kind in ("data", "size", "cut", "zero")}
-        if what == "fsync":
-            sure |= {u.n for u in past if u.obj == obj and u.kind == "mode"}
-            sure |= {u.n for u in past if any(e[0] == obj for e in u.effects)}
-            if row.sync_commits_journal:
-                sure |= {u.n for u in past if u.meta}
-        if row.sync_persists_names if what == "fsync" else row.datasync_persists_names:
-            sure |= named(past, obj, set())
-    return sure
+            return {u.n for u in past}
+        row, low, high = self.row, 0, FOREVER
+        if what.startswith("range "):
+            what, (obj, start, length) = what[6:], obj
+            low, high = start - start % BLOCK, round_up(start + length)
+        full = what == "fsync" or obj in self.folders or row.datasync is Datasync.EVERYTHING
+        mine = [u for u in past if u.obj == obj]
+        found = {u.n for u in mine if u.kind in ("cut", "zero")}
+        found |= {u.n for u in mine if u.kind in ("data", "fill", "clear")
+                  and u.at < high and u.at + len(u.data) > low}  # fmt: skip
+        found |= {u.n for u in mine if u.kind == "size" and (u.at <= high or u.at_once)}
+        if full:
+            found |= {u.n for u in mine if u.kind == "mode"}
+        if obj in self.folders:
+            found |= {u.n for u in past if any(e[0] == obj for e in u.effects)}
+            if row.folder_sync_commits_journal:
+                found |= {u.n for u in past if u.meta}
+        if full and row.sync_persists_names:
+            self.sure |= self.closed(found)
+            return self.names(past, obj)
+        if row.datasync is Datasync.CREATION:
+            found |= {u.n for u in mine if u.creates}
+        return found
+
+    def names(self, past: list[U], obj: int) -> set[int]:
+        """What a sync that persists names promises of those of an object."""
+        naming = [u for u in past if u.kind == "entry" and (u.obj == obj or any(e[2] == obj for e in u.effects))]
+        if self.row.journal:
+            return {u.n for u in naming}
+        live: dict = {}
+        for u in past:
+            live.update({e[:2]: e[2] for e in u.effects})
+        homes = {o: place[0] for place, o in live.items() if o is not None}
+        found = set()
+        for u in naming:
+            now = [e[0] for e in u.effects if e[2] == obj and live[e[:2]] == obj]
+            if now or not takes_along(u, obj, self):
+                found |= self.closed({u.n})
+                self.sure |= found
+            for folder in now:
+                found |= self._new_folders(past, folder, homes)
+        if obj in self.folders:
+            found |= self._new_folders(past, obj, homes)
+        return found
+
+    def _new_folders(self, past: list[U], folder: int, homes: dict) -> set[int]:
+        found: set[int] = set()
+        while folder != 0:
+            changes = [u for u in past if u.kind == "entry" and (u.obj == folder or any(e[2] == folder for e in u.effects))]
+            if len([u for u in changes if u.n not in self.sure or u.creates]) == 1 and all(u.creates for u in changes):
+                found |= {u.n for u in changes}
+            folder = homes.get(folder, 0)
+        return found
 
 
-def named(past: list[U], obj: int, seen: set[int]) -> set[int]:
-    """The updates that gave an object its names, and those of the folders these names lie in."""
-    if obj in seen or obj == 0:
-        return set()
-    seen.add(obj)
-    naming = [u for u in past if any(e[2] == obj for e in u.effects)]
-    found = {u.n for u in naming}
-    for u in naming:
-        for e in u.effects:
-            if e[2] == obj:
-                found |= named(past, e[0], seen)
-    return found
+def takes_along(update: U, obj: int, promises: Promises) -> bool:
+    """Whether an update needs changes of other files that are not promised yet."""
+    open_ = promises.closed({update.n}) - promises.sure
+    return any(promises.us[n].obj != obj for n in open_)
 
 
-def image(s: set[int], us: list[U], row: FileSystem, files: set[int], folders: set[int]):
+def image(s: set[int], us: list[U], files: set[int], folders: set[int]):
     """What a set of surviving updates leaves: path -> ("dir", mode) or ("file", mode, bytes)."""
     names, sizes = {}, dict.fromkeys(files, 0)
     modes = dict.fromkeys(files, 420) | dict.fromkeys(folders, 493)
@@ -277,15 +431,15 @@ def image(s: set[int], us: list[U], row: FileSystem, files: set[int], folders: s
             elif u.kind == "size":
                 sizes[u.obj] = max(sizes[u.obj], u.at)
             elif u.kind == "cut":
-                content[u.obj][u.at :] = bytes(room - u.at)
+                gone = u.at + u.keeps
+                content[u.obj][gone:] = bytes(max(0, room - gone))
                 sizes[u.obj] = u.at
-            elif u.kind in ("data", "zero"):
+            elif u.kind in ("data", "zero", "fill", "clear"):
                 content[u.obj][u.at : u.at + len(u.data)] = u.data
             else:
                 modes[u.obj] = u.at
-        elif u.kind == "data" and row.exposed is Exposed.GARBAGE:
-            fresh = max(u.at, u.size_before)
-            content[u.obj][fresh : u.at + len(u.data)] = b"\xa5" * max(0, u.at + len(u.data) - fresh)
+        elif u.kind == "clear" and (u.cut_before < 0 or u.cut_before in s):
+            content[u.obj][u.at : u.at + len(u.data)] = b"\xa5" * len(u.data)
     result = {}
 
     def walk(folder, prefix):
@@ -304,18 +458,15 @@ def image(s: set[int], us: list[U], row: FileSystem, files: set[int], folders: s
 def all_images(ops, row: FileSystem, until: int):
     """Every image that a crash inside operation `until` can leave: its effects are on their way, its promise is not."""
     world = World()
-    us, syncs = updates_of(ops, row, world)
+    promises = Promises(Expansion(ops, row, world), until)
+    us, sure = promises.us, promises.sure
     files, folders = set(world.size), world.folders
     issued = [u for u in us if u.op <= until]
-    persistent = {obj for _, what, obj in syncs if what == "mapped"} if row.memory.persistent else set()
-    sure = guaranteed(us, syncs, row, until, folders)
-    sure |= memory_twin.guaranteed(ops, us, syncs, row, until, persistent, named)
     free = [u.n for u in issued if u.n not in sure]
-    before = needs(issued, row, persistent)
     images = set()
     for r in range(len(free) + 1):
         for chosen in combinations(free, r):
             s = sure | set(chosen)
-            if all(before[n] <= s for n in s):
-                images.add(image(s, issued, row, files, folders))
+            if all(promises.before[n] <= s for n in s):
+                images.add(image(s, issued, files, folders))
     return images

@@ -5,7 +5,7 @@ Memory is said by three answers: the row's `memory` is persistent or not, and if
 
 from __future__ import annotations
 
-OPERATIONS = ("mapped", "store", "flush", "fence", "msync")
+OPERATIONS = ("mapped", "store", "flush", "fence")
 
 
 def lines(u) -> set[int]:
@@ -18,41 +18,32 @@ def share_a_line(a, b) -> bool:
     return bool(lines(a) & lines(b))
 
 
-def guaranteed(ops, us, syncs, row, until: int, persistent: set[int], named) -> set[int]:
-    """What stores, flushes, fences and msyncs before the crash inside operation `until` promise directly."""
-    sure: set[int] = set()
-    for i, what, obj in syncs:
-        if what == "store" and i <= until and obj in persistent:
-            # The page fault comes before the store itself.
-            past = [u for u in us if u.op < i]
-            sure |= {u.n for u in past if u.obj == obj and u.kind in ("size", "cut", "zero")}
-            sure |= named(past, obj, set())
-        if i >= until:
-            continue
-        if what == "msync":
-            first, last = ops[i][2] // 4096, (ops[i][2] + ops[i][3] - 1) // 4096
-            past = [u for u in us if u.op < i and u.obj == obj]
-            sure |= {u.n for u in past if u.kind in ("size", "cut", "zero")}
-            sure |= {u.n for u in past if u.kind == "data" and touches_pages(u, first, last)}
-            if row.datasync_persists_names:
-                sure |= named([u for u in us if u.op < i], obj, set())
-        if what == "store" and obj in persistent:
-            mine = [u.n for u in us if u.op == i]
-            if ops[i][5] == "nt":
-                if fenced(ops, i, ops[i][4], until):
-                    sure |= set(mine)
-            elif row.memory.cache_survives:
+def promised(promises, i: int, what: str, obj) -> set[int]:
+    """What one store, flush or fence promises directly by a crash inside operation `until`."""
+    ops, us, until, sure = promises.ops, promises.us, promises.until, set()
+    if what == "store" and i <= until and obj in promises.persistent:
+        # The page fault comes before the store itself.
+        past = [u for u in us if u.op < i]
+        sure |= {u.n for u in past if u.obj == obj and u.kind in ("size", "cut", "zero")}
+        promises.sure |= promises.closed(sure)
+        sure |= promises.names(past, obj)
+    if i >= until:
+        return sure
+    if what == "store" and obj in promises.persistent:
+        mine = [u.n for u in us if u.op == i]
+        if ops[i][5] == "nt":
+            if fenced(ops, i, ops[i][4], until):
                 sure |= set(mine)
-        if what == "flush" and obj in persistent:
-            line = ops[i][2] // 64
-            in_line = {u.n for u in us if u.op < i and u.obj == obj and u.kind == "data" and line in lines(u)}
-            if ops[i][4] == "clflush" or fenced(ops, i, ops[i][3], until):
-                sure |= in_line
+        elif promises.row.memory.cache_survives:
+            sure |= set(mine)
+    if what == "flush" and obj in promises.persistent:
+        line = ops[i][2] // 64
+        in_line = {
+            u.n for u in us if u.op < i and u.obj == obj and u.kind in ("data", "fill") and line in lines(u)
+        }
+        if ops[i][4] == "clflush" or fenced(ops, i, ops[i][3], until):
+            sure |= in_line
     return sure
-
-
-def touches_pages(u, first: int, last: int) -> bool:
-    return u.at // 4096 <= last and (u.at + len(u.data) - 1) // 4096 >= first
 
 
 def fenced(ops, after: int, thread: int, until: int) -> bool:

@@ -12,7 +12,8 @@ from tests.models.brute_force import World
 NAMES = ["a", "b", "c"]
 KINDS = [
     *("create", "create", "mkdir", "link", "unlink", "rename", "rename", "write", "write", "write", "write"),
-    *("truncate", "falloc", "punch", "chmod", "fsync", "fsync", "fsyncdir", "fdatasync", "sync"),
+    *("truncate", "truncate", "falloc", "falloc", "chmod", "fsync", "fsync", "fsyncdir", "fdatasync", "sync"),
+    "exchange",
 ]
 MEMORY_KINDS = [
     *("create", "create", "rename", "write", "truncate", "size", "size", "fsync", "fdatasync", "sync"),
@@ -94,13 +95,15 @@ class RunMaker:
             if rnd.random() < 0.3:
                 at = self.world.size[paths[path]]
             data = bytes(rnd.choice(b"ABCDEF") for _ in range(4)) * (size // 4 + 1)
-            return ("write", path, at, data[:size], rnd.choice(["", "", "", "", "sync", "dsync"]))
+            return ("write", path, at, data[:size], rnd.choice(["", "", "", "", "sync", "dsync", "direct"]))
         if kind == "truncate":
-            return ("truncate", path, rnd.choice([0, 2, 4097]))
+            return ("truncate", path, rnd.choice([0, 2, 4096, 4097]))
         if kind == "falloc":
-            return ("falloc", path, 0, rnd.choice([3, 4100]))
-        if kind == "punch":
-            return ("punch", path, rnd.choice([0, 1]), rnd.choice([2, 4096]))
+            how = rnd.choice(["", "keep", "punch", "punch", "zero", "zerokeep"])
+            return ("falloc", path, rnd.choice([0, 0, 1]), rnd.choice([2, 3, 4096, 4100]), how)
+        if kind == "exchange":
+            other = rnd.choice(files)
+            return ("exchange", path, other) if paths[path] != paths[other] else None
         if kind == "chmod":
             return ("chmod", path, rnd.choice([0o600, 0o640]))
         return (kind, path)
@@ -137,7 +140,10 @@ class RunMaker:
             world.size[obj] = max(world.size[obj], op[2] + len(op[3]))
         elif op[0] == "truncate":
             world.size[world.obj(op[1])] = op[2]
-        elif op[0] == "falloc":
+        elif op[0] == "exchange":
+            one, other = world.place(op[1]), world.place(op[2])
+            world.names[one], world.names[other] = world.names[other], world.names[one]
+        elif op[0] == "falloc" and op[4] in ("", "zero"):
             obj = world.obj(op[1])
             world.size[obj] = max(world.size[obj], op[2] + op[3])
 
@@ -148,7 +154,7 @@ SYNCS = ("fsync", "fdatasync", "sync", "msync", "flush", "fence")
 def without_some_syncs(ops: list[tuple], seed: int) -> tuple[list[tuple], list[int]]:
     """The run of a program that lacks some of the syncs, flushes and fences, and which operations these were."""
     rnd = random.Random(seed)
-    gone = [i for i, op in enumerate(ops) if (op[0] in SYNCS or (op[0] == "write" and op[4])) and rnd.random() < 0.5]
+    gone = [i for i, op in enumerate(ops) if (op[0] in SYNCS or (op[0] == "write" and "sync" in op[4])) and rnd.random() < 0.5]
     return [_unsynced(op) if i in gone else op for i, op in enumerate(ops)], gone
 
 
@@ -221,14 +227,16 @@ def _event(writer: TraceWriter, world: World, op: tuple) -> None:
         elif what == "rename":
             writer.event(Kind.RENAME, inode=inode, path=path, path2=op[2].encode())
         elif what == "write":
-            flag = {"": 0, "sync": Flag.SYNC, "dsync": Flag.DSYNC}[op[4]]
+            flag = {"": 0, "sync": Flag.SYNC, "dsync": Flag.DSYNC, "direct": Flag.DIRECT}[op[4]]
             writer.event(Kind.WRITE, inode=inode, offset=op[2], data=op[3], flags=flag)
         elif what == "truncate":
             writer.event(Kind.TRUNCATE, inode=inode, length=op[2])
         elif what == "falloc":
-            writer.event(Kind.FALLOCATE, inode=inode, offset=op[2], length=op[3])
-        elif what == "punch":
-            writer.event(Kind.FALLOCATE, inode=inode, offset=op[2], length=op[3], extra=3)
+            mode = {"": 0, "keep": 1, "punch": 3, "zero": 16, "zerokeep": 17}[op[4]]
+            writer.event(Kind.FALLOCATE, inode=inode, offset=op[2], length=op[3], extra=mode)
+        elif what == "exchange":
+            exchanged = {"path": path, "path2": op[2].encode(), "flags": Flag.EXCHANGE}
+            writer.event(Kind.RENAME, inode=inode, **exchanged)
         elif what == "chmod":
             writer.event(Kind.SETATTR, inode=inode, extra=op[2])
         elif what == "store":

@@ -21,7 +21,7 @@ from powercut.states.updates import UpdateKind
 from powercut.trace.layout import Kind
 
 _MOST_LOST = 200  # lost updates for which a proposal is made
-_CONTENT = (UpdateKind.DATA, UpdateKind.SIZE, UpdateKind.CUT, UpdateKind.ZERO)
+_CONTENT = (UpdateKind.DATA, UpdateKind.FILL, UpdateKind.SIZE, UpdateKind.CUT, UpdateKind.ZERO)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,9 @@ class ImageIndex:
             np.frombuffer(column or b"", np.int64) for column in (self.updates.start, self.updates.length)
         )
         for begin in range(0, len(kind), _AT_ONCE):
-            data = (np.flatnonzero(kind[begin : begin + _AT_ONCE] == UpdateKind.DATA) + begin).astype(np.int32)
+            some = kind[begin : begin + _AT_ONCE]
+            written = (some == UpdateKind.DATA) | (some == UpdateKind.FILL)
+            data = (np.flatnonzero(written) + begin).astype(np.int32)
             first = starts[data] // BLOCK
             counts = np.maximum((starts[data] + lengths[data] - 1) // BLOCK - first + 1, 0)
             keys = np.repeat(first | obj[data].astype(np.int64) << _BLOCK_BITS, counts)
@@ -189,7 +191,7 @@ class ImageIndex:
             return f"the size of {name} growing to {start}"
         if kind == UpdateKind.CUT:
             return f"the truncation of {name} to {start} bytes"
-        if kind == UpdateKind.ZERO:
+        if kind in (UpdateKind.ZERO, UpdateKind.FILL):
             return f"the zeroing of bytes {start} to {start + updates.length[update]} of {name}"
         if kind == UpdateKind.MODE:
             return f"the mode of {name} becoming {start:o}"

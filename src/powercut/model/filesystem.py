@@ -17,7 +17,6 @@ from powercut.model.memory import AUTO, Memory, memory
 
 BLOCK = 4096  # what the page cache writes back in one piece
 SECTOR = 512  # what a disk writes in one piece
-EXTENT = 128 * 1024  # the largest piece that a copy-on-write file system swaps in at once
 
 
 class Exposed(Enum):
@@ -28,6 +27,31 @@ class Exposed(Enum):
     GARBAGE = "garbage"  # old disk content
 
 
+class Truncate(Enum):
+    """The steps in which a file is cut off, or a hole is made in it."""
+
+    AT_ONCE = "at once"
+    ZEROED_EARLY = "zeroed early"  # what is cut off of the last block may be zeros before the file is cut
+    ZEROED_APART = "zeroed apart"  # or only long after it
+    FREED_APART = "freed apart"  # and the blocks behind may still be there after it
+
+
+class Rename(Enum):
+    """Whether the new name comes and the old one goes in one step."""
+
+    ATOMIC = "atomic"
+    ATOMIC_IN_FOLDER = "atomic in folder"  # from one folder to another, the new name comes first
+    SPLIT = "split"  # in any order
+
+
+class Datasync(Enum):
+    """What fdatasync makes durable beside data, sizes and truncates."""
+
+    NOTHING = "nothing"
+    CREATION = "creation"  # the name with which the file was made
+    EVERYTHING = "everything"  # all that fsync does
+
+
 @dataclass(frozen=True, slots=True)
 class FileSystem:
     """What one file system promises.
@@ -36,12 +60,15 @@ class FileSystem:
         name: as given to --fs.
         journal: changes of names, sizes by truncate, modes and attributes persist in program order.
         data_in_journal: file data goes through the journal too, in program order with everything else.
-        sync_commits_journal: a sync of any file or folder makes all earlier journalled changes durable.
-        sync_persists_names: a sync of a file or folder makes its own names (and those of its parents) durable.
-        datasync_persists_names: fdatasync does so, too.
-        rename_is_atomic: both names change at once.
-        replace_flushes_data: a rename over an existing file waits for the data of the new one.
-        truncate_before_data: data written after a truncate never persists before it.
+        size_in_journal: so does a size that a write grows, at once; otherwise it waits until the data is written back.
+        folder_sync_commits_journal: a sync of any folder makes all earlier journalled changes durable; otherwise a sync
+            reaches as far as the last change of the file or folder itself.
+        sync_persists_names: a sync of a file or folder makes its own names durable.
+        datasync: what fdatasync does beside its task.
+        rename: the steps of a rename.
+        replace_flushes_data: a rename over an existing file waits for the first data in new blocks of the new one.
+        truncate: the steps of a truncate.
+        freed_before_data: data never persists in a block that was freed before the truncate or hole that freed it.
         allocation_in_journal: a size grown by fallocate is a journalled change.
         exposed: what shows where a size survived without its data.
         piece: bytes of file data that persist as one.
@@ -50,13 +77,15 @@ class FileSystem:
 
     name: str
     journal: bool
-    sync_commits_journal: bool
     sync_persists_names: bool
     data_in_journal: bool = False
-    datasync_persists_names: bool = False
-    rename_is_atomic: bool = True
+    size_in_journal: bool = False
+    folder_sync_commits_journal: bool = False
+    datasync: Datasync = Datasync.NOTHING
+    rename: Rename = Rename.ATOMIC
     replace_flushes_data: bool = False
-    truncate_before_data: bool = True
+    truncate: Truncate = Truncate.ZEROED_APART
+    freed_before_data: bool = True
     allocation_in_journal: bool = True
     exposed: Exposed = Exposed.ZEROS
     piece: int = BLOCK
@@ -70,35 +99,45 @@ class FileSystem:
 _EXT4 = FileSystem(
     name="ext4-ordered",
     journal=True,
-    sync_commits_journal=True,
+    folder_sync_commits_journal=True,
     sync_persists_names=True,
+    datasync=Datasync.CREATION,
     replace_flushes_data=True,
+    truncate=Truncate.ZEROED_EARLY,
 )
 
 FILE_SYSTEMS: dict[str, FileSystem] = {
     row.name: row
     for row in (
         _EXT4,
-        replace(_EXT4, name="ext4-writeback", exposed=Exposed.GARBAGE),
-        replace(_EXT4, name="ext4-journal", data_in_journal=True, exposed=Exposed.NOTHING),
-        replace(_EXT4, name="xfs", replace_flushes_data=False),
+        replace(_EXT4, name="ext4-writeback", exposed=Exposed.GARBAGE, truncate=Truncate.ZEROED_APART),
+        replace(
+            _EXT4,
+            name="ext4-journal",
+            data_in_journal=True,
+            size_in_journal=True,
+            exposed=Exposed.NOTHING,
+            truncate=Truncate.AT_ONCE,
+        ),
+        replace(_EXT4, name="ext4-nodelalloc", size_in_journal=True),
+        replace(_EXT4, name="ext4-noauto_da_alloc", replace_flushes_data=False),
+        FileSystem(name="xfs", journal=True, sync_persists_names=True, datasync=Datasync.EVERYTHING),
         FileSystem(
             name="btrfs",
             journal=False,
-            sync_commits_journal=False,
             sync_persists_names=True,
-            datasync_persists_names=True,
+            datasync=Datasync.EVERYTHING,
+            rename=Rename.ATOMIC_IN_FOLDER,
+            truncate=Truncate.FREED_APART,
             allocation_in_journal=False,
-            exposed=Exposed.NOTHING,
-            piece=EXTENT,
         ),
         FileSystem(
             name="posix",
             journal=False,
-            sync_commits_journal=False,
             sync_persists_names=False,
-            rename_is_atomic=False,
-            truncate_before_data=False,
+            rename=Rename.SPLIT,
+            truncate=Truncate.FREED_APART,
+            freed_before_data=False,
             allocation_in_journal=False,
             exposed=Exposed.GARBAGE,
         ),

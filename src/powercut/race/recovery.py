@@ -69,8 +69,8 @@ class Recovered:
 def _written(kind: int, start: int, length: int, wanted: set[int]) -> set[int]:
     """Which of some bytes an update changed: data, zeros, or a truncate, which takes all behind it."""
     if kind == UpdateKind.CUT:
-        return {byte for byte in wanted if byte >= start}
-    if kind in (UpdateKind.DATA, UpdateKind.ZERO):
+        return {byte for byte in wanted if byte >= start + length}
+    if kind in (UpdateKind.DATA, UpdateKind.ZERO, UpdateKind.FILL):
         return {byte for byte in wanted if start <= byte < start + length}
     return set()
 

@@ -2,19 +2,26 @@
 
 Before: a trace and a `FileSystem` row. After: `Updates` in which
 
-  R1  updates of one piece of data, one name, one mode or attribute need their predecessor; growing sizes, too,
-      between two truncates;
+  R1  updates of one piece of data, one name, one mode or attribute need their predecessor; so do truncates and holes
+      of one file; and growing sizes between two truncates;
   R2  with a journal, metadata updates need the metadata update before them (with data in the journal: all do);
   R3  with a journal, a grown size needs the last metadata update before it;
   R4  where a size never outruns its data, a grown size needs the data it covers;
-  R5  where truncates come before data, data and sizes need the last truncate (or punched hole) of their file;
-  R6  where a replace flushes, a rename over an existing name needs all data and sizes of the file it moves;
-  R7  fsync guarantees the file's updates, a folder's names; with a committing journal all metadata issued so far;
-      where syncs persist names, also the names of the file or folder and of the folders above it;
-  R8  fdatasync guarantees data, sizes and truncates of the file (and what they need); of a folder it is fsync;
-  R9  an O_SYNC or O_DSYNC write ends with its own fsync or fdatasync; sync and syncfs guarantee all; msync is an
-      fdatasync that leaves out data outside its pages; sync_file_range guarantees nothing;
-  R10 a guarantee of an update is a guarantee of all it needs.
+  R5  where freeing comes before data, data needs the last truncate or hole of its file if that freed its block; sizes
+      need the last truncate;
+  R6  where a replace flushes, a rename over an existing name needs the first write to each new block of the file it
+      moves, if the program made that file, and the size that this write brought;
+  R7  fsync guarantees the file's updates, a folder's names; where syncs persist names, all changes of the names of the
+      file or folder (without a journal: its names of this moment, and new folders above them); with a journal that
+      folders commit, that of a folder guarantees all metadata issued so far;
+  R8  fdatasync guarantees data, sizes and truncates of the file; beside it what the row says; of a folder it is fsync;
+  R9  a write with O_SYNC or O_DSYNC, and msync, end with an fsync or fdatasync that leaves out data in other pages, and
+      sizes that lie behind them and were grown by writes; sync and syncfs guarantee all; sync_file_range nothing;
+  R10 a guarantee of an update is a guarantee of all it needs;
+  R11 a truncate or hole is up to three kinds of updates: the zeroing of parts of blocks, which is data; the cut itself;
+      and the freeing of whole blocks;
+  R12 a size that waits for write-back may also persist as the end of a block below it: of the block in which the file
+      ended before, and of blocks in a hole that are written later.
 
 What the program stores through mappings follows `memory_rules.py`, in the same order of events.
 
@@ -25,13 +32,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
 from powercut import _engine
 from powercut.image.image import ObjectKind
-from powercut.model.filesystem import BLOCK, Exposed, FileSystem
+from powercut.model.filesystem import BLOCK, Datasync, Exposed, FileSystem, Rename, Truncate
 from powercut.model.memory import PAGE_CACHE
 from powercut.states.memory_rules import MappedFiles, flags_of, media
 from powercut.states.state import NEVER
@@ -56,14 +63,17 @@ from powercut.trace.reader import Trace
 
 FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, FALLOC_COLLAPSE, FALLOC_ZERO_RANGE, FALLOC_INSERT = 1, 2, 8, 16, 32
 MS_SYNC = 4
-MappedFile = tuple[int, int, int, int, int]  # see _engine.Chains.run
+Freed = tuple[int, int, int]  # a truncate or hole, and the offsets from and to which it freed blocks
+MappedFile = tuple[int, int, int, int, Freed]  # see _engine.Chains.run
+_NOTHING_FREED: Freed = (-1, 0, 0)
 _CREATES: dict[int, ObjectKind] = {
     Kind.MKDIR: ObjectKind.FOLDER,
     Kind.SYMLINK: ObjectKind.SYMLINK,
     Kind.MKNOD: ObjectKind.OTHER,
 }
-_SYNC, _DSYNC, _IMPORT = int(Flag.SYNC), int(Flag.DSYNC), int(Flag.IMPORT)  # plain numbers: this loop is hot
-_NOT_SETTLED = (UpdateKind.DATA, UpdateKind.MODE, UpdateKind.XATTR)
+_SYNC, _DSYNC, _DIRECT, _IMPORT = map(int, (Flag.SYNC, Flag.DSYNC, Flag.DIRECT, Flag.IMPORT))  # this loop is hot
+_WRITTEN = (UpdateKind.DATA, UpdateKind.FILL)
+_NOT_SETTLED = (*_WRITTEN, UpdateKind.MODE, UpdateKind.XATTR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +113,14 @@ class Rules:
         self._unit = min(row.piece, BLOCK)
         self._last_size: dict[int, int] = {}
         self._last_cut: dict[int, int] = {}
+        self._freed: dict[int, Freed] = {}
+        self._holes: dict[int, list[tuple[int, int]]] = {}  # file -> offsets, in blocks, that sizes grew over
+        self._at_once: set[int] = set()  # sizes that wait for no write-back
+        self._creation: dict[int, int] = {}  # file or folder -> the update that gave it its first name
+        # Of files that the program made: the blocks that have, or may have, a place on the disk; and the first writes
+        # to those that had none, with their sizes.
+        self._placed: dict[int, set[int]] = {}
+        self._first_writes: dict[int, list[int]] = defaultdict(list)
         self._last_name: dict[tuple[int, bytes], int] = {}
         self._last_attribute: dict[tuple[int, int], int] = {}
         self._last_journal = -1
@@ -200,8 +218,8 @@ class Rules:
             self.updates.add_effect(number, folder, name, value)
             self._last_name[folder, name] = number
             self._inside[folder].append(number)
-            if value >= 0:
-                self._naming[value].append(number)
+        for named in {obj, *(value for _, _, value in effects if value >= 0)}:
+            self._naming[named].append(number)
         return number
 
     def _add_metadata(self, kind: UpdateKind, obj: int, chain: dict[Any, int], key: Any, **columns: int) -> int:
@@ -213,86 +231,186 @@ class Rules:
         return number
 
     def _add_data(self, obj: int, start: int, length: int, blob: int, old_size: int) -> None:
-        """Append one piece of data, and the size it grows the file to (R1, R3, R4, R5)."""
+        """Append one piece of data, and the size it grows the file to (R1, R3, R4, R5, R12)."""
+        end, in_journal = start + length, self.row.data_in_journal
+        if end > old_size and self.row.exposed is Exposed.GARBAGE:
+            self._clear(obj, max(start, old_size), end)
         needs = self._data_needs(obj, start, length)
-        end = start + length
-        fresh = max(start, old_size) if end > old_size else NEVER
-        in_journal = self.row.data_in_journal
-        data = self._add(UpdateKind.DATA, obj, needs, in_journal, start=start, length=length, data=blob, fresh=fresh)
+        data = self._add(UpdateKind.DATA, obj, needs, in_journal, start=start, length=length, data=blob)
         self._of_object[obj].append(data)
+        placed = self._placed.get(obj)
+        is_first = placed is not None and start // BLOCK not in placed
+        if placed is not None:
+            placed.add(start // BLOCK)
+        if is_first:
+            self._first_writes[obj].append(data)
         if end > old_size:
-            self._grow(obj, end, [data] if self.row.exposed is Exposed.NOTHING else [], in_journal)
+            self._grow_by_write(obj, start, end, [data] if self.row.exposed is Exposed.NOTHING else [])
+            if is_first:
+                self._first_writes[obj].append(self._last_size[obj])
+        elif obj in self._holes:
+            self._write_into_hole(obj, start)
 
     def _data_needs(self, obj: int, start: int, length: int) -> list[int]:
         """What the next update, of this piece of data, needs (R1, R5, M1)."""
         needs = self._chains.follow(obj, start, length, len(self.updates))
-        cut = self._last_cut.get(obj) if self.row.truncate_before_data else None
-        if cut is not None:
+        cut, low, high = self._freed.get(obj, _NOTHING_FREED)
+        if cut >= 0 and low <= start < high:
             needs.append(cut)
         return needs
 
+    def _add_fill(self, obj: int, start: int, end: int) -> None:
+        """Append zeros that are written as data are."""
+        for position, length in self._pieces(start, end):
+            needs = self._data_needs(obj, position, length)
+            fill = self._add(UpdateKind.FILL, obj, needs, self.row.data_in_journal, start=position, length=length)
+            self._of_object[obj].append(fill)
+
+    def _clear(self, obj: int, start: int, end: int) -> None:
+        """Append that new bytes of a file are zeros: where this is lost and data does not come, garbage shows."""
+        cut = self._last_cut.get(obj, -1)  # if it is lost, the bytes are still the old ones
+        clearing = self._add(UpdateKind.FILL, obj, [], False, start=start, length=end - start, fresh=start, data=cut)
+        self._of_object[obj].append(clearing)
+
+    def _pieces(self, position: int, end: int) -> Iterator[tuple[int, int]]:
+        """Offset and length of the pieces in which a range of a file persists."""
+        piece = self.row.piece
+        while position < end:
+            size = min((position // piece + 1) * piece, end) - position
+            yield position, size
+            position += size
+
+    def _grow_by_write(self, obj: int, start: int, end: int, needs: list[int]) -> None:
+        """The size that a write brings, and the sizes below at which its write-back may stop (R12)."""
+        at_once, size = self.row.size_in_journal, self.tree.size.get(obj, 0)
+        edge = -(-size // BLOCK) * BLOCK
+        if not at_once and size < edge < end:
+            self._grow(obj, edge, [], False)
+        if not at_once and edge // BLOCK < start // BLOCK:
+            self._holes.setdefault(obj, []).append((edge // BLOCK, start // BLOCK))
+        self._grow(obj, end, needs, at_once)
+
+    def _write_into_hole(self, obj: int, start: int) -> None:
+        """A block that is written back before the size above it is: the file may end with it (R12)."""
+        block = start // BLOCK
+        for number, (low, high) in enumerate(self._holes[obj]):
+            if low <= block < high:
+                self._holes[obj][number : number + 1] = [(low, block), (block + 1, high)]
+                self._add_size(obj, (block + 1) * BLOCK, [], False)
+                return
+
     def _grow(self, obj: int, size: int, needs: list[int], journalled: bool) -> None:
-        """Append a grown size (R1, R3, R5)."""
+        """Append a grown size, which follows the one before it (R1)."""
         if obj in self._last_size:
             needs.append(self._last_size[obj])
-        if self.row.truncate_before_data and obj in self._last_cut:
+        number = self._last_size[obj] = self._add_size(obj, size, needs, journalled)
+        if journalled:
+            self._at_once.add(number)
+        self.tree.size[obj] = size
+
+    def _add_size(self, obj: int, size: int, needs: list[int], journalled: bool) -> int:
+        """Append a size (R3, R5)."""
+        if obj in self._last_cut:
             needs.append(self._last_cut[obj])
         if self.row.journal and not journalled and self._last_journal >= 0:
             needs.append(self._last_journal)
         number = self._add(UpdateKind.SIZE, obj, needs, journalled, start=size)
-        self._last_size[obj] = number
         self._of_object[obj].append(number)
-        self.tree.size[obj] = size
+        return number
 
     # Guarantees
 
     def sync(self, obj: int, *, data_only: bool = False, within: tuple[int, int] | None = None) -> None:
         """R7 and R8; R9 and M6 where only the data `within` a range counts."""
-        data_only = data_only and obj not in self.tree.live  # the data of a folder are its names
+        is_folder = obj in self.tree.live  # the data of a folder are its names
+        data_only = data_only and not is_folder and self.row.datasync is not Datasync.EVERYTHING
         waiting = self._of_object.pop(obj, [])
         left = [u for u in waiting if self._is_kept_back(u, data_only, within)]
         self._guarantee(set(waiting).difference(left) if left else waiting)
         if left:
             self._of_object[obj] = left
+        if within is None:
+            self._holes.pop(obj, None)
+            self._first_writes.pop(obj, None)
         if obj in self._in_lines:
             self._guarantee(self._chains.last_updates(obj, *(within or (0, NEVER))))
-        if not data_only:
+        if is_folder:
             self._guarantee(self._inside.pop(obj, ()))
-            if self.row.sync_commits_journal and self._last_journal >= 0:
+            if self.row.folder_sync_commits_journal and self._last_journal >= 0:
                 self._guarantee((self._last_journal,))
-        if self.row.datasync_persists_names if data_only else self.row.sync_persists_names:
+        if self.row.sync_persists_names and not data_only:
             self._guarantee_names(obj)
+        elif self.row.datasync is Datasync.CREATION and obj in self._creation:
+            self._guarantee((self._creation[obj],))
 
     def _is_kept_back(self, update: int, data_only: bool, within: tuple[int, int] | None) -> bool:
         """Whether a sync of its file passes an update over."""
         kind = self.updates.kind[update]
         if data_only and kind in (UpdateKind.MODE, UpdateKind.XATTR):
             return True
-        if within is None or kind != UpdateKind.DATA:
+        if within is None:
             return False
         start = self.updates.start[update]
-        return start >= within[1] or start + self.updates.length[update] <= within[0]
+        if kind == UpdateKind.SIZE:
+            return start > within[1] and update not in self._at_once
+        return kind in _WRITTEN and (start >= within[1] or start + self.updates.length[update] <= within[0])
 
     def sync_all(self) -> None:
         """R9: sync and syncfs."""
         self._guarantee(range(self._all_synced, len(self.updates)))
         self._all_synced = len(self.updates)
-        for waiting in (self._of_object, self._naming, self._inside):
+        for waiting in (self._of_object, self._naming, self._inside, self._first_writes):
             waiting.clear()
+        self._holes.clear()
 
     def _guarantee_names(self, obj: int) -> None:
-        """The names of an object and of every folder on the way to it."""
-        folders: set[int] = set()
-        for update in self._naming.get(obj, ()):
-            first = self.updates.start[update]
-            for effect in range(first, first + self.updates.length[update]):
-                if self.updates.effect_value[effect] == obj:
-                    folders.add(self.updates.effect_folder[effect])
-        self._guarantee(self._naming.pop(obj, ()))
-        for folder in folders | ({obj} if obj in self.tree.live else set()):
-            for above in [folder, *self.tree.ancestors(folder)]:
-                if above != ROOT:
-                    self._guarantee(self._naming.pop(above, ()))
+        """What became of the names of an object; without a journal, its names of this moment and new folders above."""
+        changes = self._naming.pop(obj, [])
+        if self.row.journal:
+            self._guarantee(changes)
+            return
+        for update in changes:
+            for folder in self._named_in(update, obj):
+                self._guarantee((update,))
+                self._guarantee_new_folder(folder)
+            if not self._takes_along(update, obj):
+                self._guarantee((update,))
+        if obj in self.tree.live:
+            self._guarantee_new_folder(obj)
+        if left := [update for update in changes if self.updates.guaranteed[update] == NEVER]:
+            self._naming[obj] = left
+
+    def _named_in(self, update: int, obj: int) -> list[int]:
+        """The folders in which a change of names gave an object a name that it still has."""
+        first, updates = self.updates.start[update], self.updates
+        effects = range(first, first + updates.length[update])
+        live = self.tree.live
+        return [
+            updates.effect_folder[effect]
+            for effect in effects
+            if updates.effect_value[effect] == obj
+            and live[updates.effect_folder[effect]].get(updates.names[updates.effect_name[effect]]) == obj
+        ]
+
+    def _guarantee_new_folder(self, folder: int) -> None:
+        """A folder that the program made and never moved, and those above it."""
+        for above in [folder, *self.tree.ancestors(folder)]:
+            if above != ROOT and self._naming.get(above) == [self._creation.get(above)]:
+                self._guarantee(self._naming.pop(above))
+
+    def _takes_along(self, update: int, obj: int) -> bool:
+        """Whether an update needs changes of other files and folders that are not guaranteed."""
+        waiting, seen = [update], {update}
+        while waiting:
+            some = waiting.pop()
+            if self.updates.guaranteed[some] != NEVER:
+                continue
+            if self.updates.obj[some] != obj:
+                return True
+            new = set(self.updates.needs_of(some)) - seen
+            seen |= new
+            waiting.extend(new)
+        return False
 
     def _guarantee(self, updates: Iterable[int]) -> None:
         """R10."""
@@ -313,8 +431,10 @@ class Rules:
             thing.target = self.trace.blob(event[DATA], event[LENGTH])
         place = None if event[FLAGS] & Flag.TMPFILE else self._place(event, PATH)
         obj = self.tree.add(event[INODE], thing)
+        if kind is ObjectKind.FILE and self.row.replace_flushes_data:
+            self._placed[obj] = set()
         if place is not None:
-            self._add_entry(obj, [(*place, obj)])
+            self._creation[obj] = self._add_entry(obj, [(*place, obj)])
             self.tree.put(*place, obj)
 
     def _link(self, event: Record) -> None:
@@ -342,17 +462,21 @@ class Rules:
             self.tree.put(*old, replaced)
             self.tree.put(*new, obj)
             return
-        needs: list[int] = []
-        if replaced is not None and self.row.replace_flushes_data:
-            attributes = (UpdateKind.MODE, UpdateKind.XATTR)
-            needs = [u for u in self._of_object[obj] if self.updates.kind[u] not in attributes]
-        if self.row.rename_is_atomic or obj in self.tree.live:
-            self._add_entry(obj, [(*old, -1), (*new, obj)], needs)
+        needs = list(self._first_writes.get(obj, ())) if replaced is not None else []
+        if self._is_split(obj, old, new):
+            come = self._add_entry(obj, [(*new, obj)], needs)
+            self._add_entry(obj, [(*old, -1)], [come] if self.row.rename is Rename.ATOMIC_IN_FOLDER else [])
         else:
-            self._add_entry(obj, [(*new, obj)], needs)
-            self._add_entry(obj, [(*old, -1)])
+            self._add_entry(obj, [(*old, -1), (*new, obj)], needs)
         self.tree.live[old[0]].pop(old[1], None)
         self.tree.put(*new, obj)
+
+    def _is_split(self, obj: int, old: tuple[int, bytes], new: tuple[int, bytes]) -> bool:
+        """Whether the new name of a rename comes in one step and the old one goes in another."""
+        if self.row.rename is Rename.ATOMIC or obj in self.tree.live:
+            return False
+        last = self._last_name.get(old, -1)
+        return self.row.rename is Rename.SPLIT or old[0] != new[0] or (last >= 0 and self._takes_along(last, obj))
 
     def _write(self, event: Record) -> None:
         obj = self._file(event[INODE])
@@ -361,22 +485,30 @@ class Rules:
             self.tree.things[obj].base_data.append((start, length, blob))
             self.tree.things[obj].base_size = self.tree.size[obj] = max(self.tree.size.get(obj, 0), start + length)
             return
-        piece, end, position = self.row.piece, start + length, start
-        while position < end:
-            # Copy-on-write pieces start with the write; blocks and sectors lie where the disk has them.
-            edge = position + piece if piece > BLOCK else (position // piece + 1) * piece
-            size = min(edge, end) - position
+        if flags & _DIRECT:
+            self._place_blocks(obj, start, start + length)  # they get their place now, not at write-back
+        for position, size in self._pieces(start, start + length):
             self._add_data(obj, position, size, blob + position - start, self.tree.size.get(obj, 0))
-            position += size
         if flags & (_SYNC | _DSYNC) and self._event not in self._skip:
-            self.sync(obj, data_only=not flags & _SYNC)
+            self.sync(obj, data_only=not flags & _SYNC, within=_pages(start, length))
 
     def _truncate(self, event: Record) -> None:
         obj, size = self.tree.object_of(event[INODE]), event[LENGTH]
-        if size != self.tree.size.get(obj, 0):
-            self._add_metadata(UpdateKind.CUT, obj, self._last_cut, obj, start=size)
-            self._last_size.pop(obj, None)
-            self.tree.size[obj] = size
+        old, edge = self.tree.size.get(obj, 0), -(-size // BLOCK) * BLOCK
+        if size == old:
+            return
+        steps = self.row.truncate
+        if size < min(edge, old) and steps is not Truncate.AT_ONCE:
+            self._add_fill(obj, size, min(edge, old))
+        left = {Truncate.ZEROED_APART: edge - size, Truncate.FREED_APART: NEVER - size}.get(steps, 0)
+        cut = self._add_metadata(UpdateKind.CUT, obj, self._last_cut, obj, start=size, length=left)
+        if edge < old:
+            if steps is Truncate.FREED_APART:
+                cut = self._add_metadata(UpdateKind.ZERO, obj, self._last_cut, obj, start=edge, length=old - edge)
+            self._free(obj, cut, edge, NEVER)
+        self._last_size.pop(obj, None)
+        self._holes.pop(obj, None)
+        self.tree.size[obj] = size
 
     def _fallocate(self, event: Record) -> None:
         obj = self.tree.object_of(event[INODE])
@@ -384,11 +516,47 @@ class Rules:
         if mode & (FALLOC_COLLAPSE | FALLOC_INSERT):
             self.notes.append(f"event {self._event}: fallocate that moves data is not modelled; its effect is left out")
             return
-        size = self.tree.size.get(obj, 0)
+        size, end = self.tree.size.get(obj, 0), start + length
+        if not mode & FALLOC_KEEP_SIZE and end > size:
+            # Zeroing is a step of its own: neither it nor what comes later waits for the size.
+            self._grow(obj, end, [], self.row.allocation_in_journal and not mode & FALLOC_ZERO_RANGE)
+            self._at_once.add(self._last_size[obj])
         if mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE):
-            self._add_metadata(UpdateKind.ZERO, obj, self._last_cut, obj, start=start, length=length)
-        if not mode & FALLOC_KEEP_SIZE and start + length > size:
-            self._grow(obj, start + length, [], self.row.allocation_in_journal)
+            self._make_hole(obj, start, end, frees=bool(mode & FALLOC_PUNCH_HOLE))
+        if not mode & FALLOC_PUNCH_HOLE:
+            self._place_blocks(obj, start, end)
+
+    def _make_hole(self, obj: int, start: int, end: int, *, frees: bool) -> None:
+        """R11: parts of blocks become zeros, whole blocks are freed; a size that waits may persist as the hole's end (R12)."""
+        if obj in self._last_size and end < self.tree.size[obj] and not self.row.size_in_journal:
+            self._add_size(obj, end, [], False)
+        low, high = -(-start // BLOCK) * BLOCK, end // BLOCK * BLOCK
+        self._add_fill(obj, start, min(low, end))
+        self._add_fill(obj, max(high, low), end)
+        if low < high:
+            hole = self._add_metadata(UpdateKind.ZERO, obj, self._last_cut, obj, start=low, length=high - low)
+            if frees:  # blocks of zeroed ranges stay where they are on the disk
+                self._free(obj, hole, low, high)
+
+    def _free(self, obj: int, cut: int, low: int, high: int) -> None:
+        """Blocks that a truncate or a hole gives back."""
+        if self.row.freed_before_data:
+            self._freed[obj] = (cut, low, high)
+        if obj in self._placed:
+            self._placed[obj] = {block for block in self._placed[obj] if not low <= block * BLOCK < high}
+            kept = [u for u in self._first_writes[obj] if not self._is_within(u, low, high)]
+            self._first_writes[obj] = kept
+
+    def _is_within(self, update: int, low: int, high: int) -> bool:
+        """Whether a first write, or the size it brought, is gone with freed blocks."""
+        if self.updates.kind[update] == UpdateKind.SIZE:
+            return high == NEVER
+        return low <= self.updates.start[update] < high
+
+    def _place_blocks(self, obj: int, start: int, end: int) -> None:
+        """Blocks that are given their place on the disk before anything is written to them."""
+        if obj in self._placed:
+            self._placed[obj].update(range(start // BLOCK, -(-end // BLOCK)))
 
     def _set_mode(self, event: Record) -> None:
         obj, mode = self.tree.object_of(event[INODE]), event[EXTRA] & 0o7777
@@ -412,8 +580,8 @@ class Rules:
 
     def _msync(self, event: Record) -> None:
         if event[EXTRA] & MS_SYNC:
-            low, high = event[OFFSET] // BLOCK, -(-(event[OFFSET] + event[LENGTH]) // BLOCK)
-            self.sync(self.tree.object_of(event[INODE]), data_only=True, within=(low * BLOCK, high * BLOCK))
+            pages = _pages(event[OFFSET], event[LENGTH])
+            self.sync(self.tree.object_of(event[INODE]), data_only=True, within=pages)
 
     def _mmap(self, event: Record) -> None:
         if not self.trace.sees_memory:
@@ -439,8 +607,8 @@ class Rules:
                 first = self._mapped.first_store(event, number, size)
                 if first is not None:
                     self._settle(obj, index + first)
-            cut = self._last_cut.get(obj, -1) if self.row.truncate_before_data else -1
-            files.append((number, obj, size, cut, flags_of(medium)))
+            self._placed.pop(obj, None)  # a page fault, too, gives blocks their place
+            files.append((number, obj, size, flags_of(medium), self._freed.get(obj, _NOTHING_FREED)))
         done = 0
         first, last = bisect_left(self._stops, index), bisect_left(self._stops, index + count)
         for stop in (i - index for i in self._stops[first:last]):
@@ -480,6 +648,11 @@ class Rules:
 
     def _place(self, event: Record, field: int) -> tuple[int, bytes]:
         return self.tree.place(self.trace.string(event[field]))
+
+
+def _pages(start: int, length: int) -> tuple[int, int]:
+    """The pages that a range of a file touches, as offsets."""
+    return start // BLOCK * BLOCK, -(-(start + length) // BLOCK) * BLOCK
 
 
 def _by_event(extra: Iterable[ExtraSync]) -> Mapping[int, list[ExtraSync]]:

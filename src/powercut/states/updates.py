@@ -18,14 +18,15 @@ _NEVER = array("q", [NEVER]).tobytes()
 class UpdateKind(IntEnum):
     """What an update changes."""
 
-    DATA = 1  # bytes of a file: start, length, data (offset of the blob in the trace), fresh (offset from which on
-    #           the bytes lay behind the end of the file)
+    DATA = 1  # bytes of a file: start, length, data (offset of the blob in the trace)
     SIZE = 2  # the file grows to `start`
-    CUT = 3  # truncate: the size becomes `start`, what lay behind is gone
-    ZERO = 4  # bytes `start` to `start + length` become zeros (punch hole, zero range)
+    CUT = 3  # truncate: the size becomes `start`, what lay `length` bytes behind it and further is gone
+    ZERO = 4  # bytes `start` to `start + length` become zeros: blocks that a hole or a truncate frees
     ENTRY = 5  # names change: `start` is the first of `length` effects, which happen together
     MODE = 6  # permission bits become `start`
     XATTR = 7  # attribute `start` (a name number) becomes blob `data` of `length` bytes, or goes (data -1)
+    FILL = 8  # bytes `start` to `start + length` of a block are written as zeros. If `fresh` is not NEVER, they lay behind
+    #           the end of the file: where this is lost, garbage shows, if `data` (a truncate, or -1) survived
 
 
 class Updates:
