@@ -20,7 +20,7 @@ static bool is_sound(const History *h) {
     for (Py_ssize_t u = 0; u < h->update_count; u++) {
         if (h->start[u] < 0 || h->length[u] < 0 || h->start[u] > NEVER || h->length[u] > NEVER ||
             !pc_is_object(h, h->obj[u]) || (h->kind[u] == DATA && !inside(h, h->data[u], h->length[u])) ||
-            (h->kind[u] == FILL && h->data[u] >= u)) {
+            (h->kind[u] == FILL && h->fresh[u] != NEVER && h->data[u] >= u)) {
             PyErr_Format(PyExc_ValueError, "update %zd points outside of the trace", u);
             return false;
         }
