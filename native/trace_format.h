@@ -113,7 +113,7 @@ enum pc_event_kind {
     PC_FSYNC = 30,     /* inode (file or folder) */
     PC_FDATASYNC = 31, /* inode */
     PC_SYNC = 32,      /* whole machine */
-    PC_SYNCFS = 33,    /* inode of the descriptor, 0 if outside the data folder but on its file system */
+    PC_SYNCFS = 33,    /* inode of the descriptor, 0 if outside, on the user's file system */
     PC_MSYNC =
         34, /* inode, offset, length in the file, extra: MS_ flags; one event for each mapping touched */
     PC_SYNC_RANGE = 35, /* inode, offset, length, extra: flags of sync_file_range: promises nothing */

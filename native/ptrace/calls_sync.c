@@ -18,15 +18,19 @@ static enum pc_verdict enter_sync(struct pc_recorder *recorder, struct pc_thread
     return PC_TURN;
 }
 
-/* Any descriptor on the file system of the data folder will do. */
+/* It syncs the data if the descriptor is on the file system of the user's folder. What lies in the data
+ * folder is, while recorded, in a copy, often on another file system, whose other files say nothing about the
+ * data. Subvolumes of one btrfs differ in their devices: a sync through another one is not believed, since a
+ * guarantee that nobody gave would hide mistakes. */
 static enum pc_verdict enter_syncfs(struct pc_recorder *recorder, struct pc_thread *thread) {
     struct pc_call *call = &thread->call;
     call->fd = pc_dup_remote(thread, (int)call->arg[0]);
     if (call->fd < 0 || fstat(call->fd, &call->status) != 0)
         return PC_SKIP;
-    if (call->status.st_dev != recorder->dir_dev)
+    bool inside = call->status.st_dev == recorder->dir_dev && pc_fd_inside(recorder, call->fd, &call->status);
+    if (!inside && call->status.st_dev != recorder->original_dev)
         return PC_SKIP;
-    if (!pc_fd_inside(recorder, call->fd, &call->status))
+    if (!inside)
         call->status.st_ino = 0;
     return PC_TURN;
 }

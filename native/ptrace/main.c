@@ -30,6 +30,7 @@ enum { EXIT_MAPPED = 124, EXIT_TRACER = 125, EXIT_INTERRUPTED = 130 };
 
 struct options {
     const char *output, *dir, *view;
+    const char *original;    /* the user's folder, if `dir` is a copy of it at another path */
     const char *memory_tool; /* NULL: stores are not traced */
     struct pc_grind_board boards[PC_GRIND_BOARDS];
     pid_t attach; /* 0: start a program */
@@ -74,13 +75,21 @@ static void add_board(struct options *options, const char *text) {
 
 static struct options parse_options(int argc, char **argv) {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},    {"dir", required_argument, NULL, 'd'},
-        {"view", required_argument, NULL, 'v'},      {"cwd", required_argument, NULL, 'c'},
-        {"stdout", required_argument, NULL, '1'},    {"stderr", required_argument, NULL, '2'},
-        {"no-stacks", no_argument, NULL, 'n'},       {"attach", required_argument, NULL, 'a'},
-        {"no-shortcuts", no_argument, NULL, 's'},    {"memory-tool", required_argument, NULL, 'm'},
-        {"stop-at-mapping", no_argument, NULL, 'p'}, {"board", required_argument, NULL, 'b'},
-        {"looks", no_argument, NULL, 'l'},           {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},
+        {"dir", required_argument, NULL, 'd'},
+        {"view", required_argument, NULL, 'v'},
+        {"cwd", required_argument, NULL, 'c'},
+        {"stdout", required_argument, NULL, '1'},
+        {"stderr", required_argument, NULL, '2'},
+        {"no-stacks", no_argument, NULL, 'n'},
+        {"attach", required_argument, NULL, 'a'},
+        {"no-shortcuts", no_argument, NULL, 's'},
+        {"memory-tool", required_argument, NULL, 'm'},
+        {"stop-at-mapping", no_argument, NULL, 'p'},
+        {"board", required_argument, NULL, 'b'},
+        {"looks", no_argument, NULL, 'l'},
+        {"original", required_argument, NULL, 'r'},
+        {NULL, 0, NULL, 0},
     };
     struct options options = {0};
     int letter;
@@ -95,6 +104,9 @@ static struct options parse_options(int argc, char **argv) {
             break;
         case 'v':
             options.view = optarg;
+            break;
+        case 'r':
+            options.original = optarg;
             break;
         case 'c':
             options.start.cwd = optarg;
@@ -181,6 +193,14 @@ static void write_exit(struct pc_recorder *recorder, int status) {
     pc_meta(recorder, "exit", text, strlen(text));
 }
 
+/* Looks at the user's folder while its path still leads there, not to the copy. */
+static void look_at_original(struct pc_recorder *recorder, const struct options *options) {
+    const char *original = options->original != NULL ? options->original : options->dir;
+    int error = pc_recorder_original(recorder, original);
+    if (error != 0)
+        die(EXIT_TRACER, "cannot read the data folder %s: %s", original, strerror(error));
+}
+
 /* Looks at the data folder before the program runs. */
 static void look_at_folder(struct pc_recorder *recorder, const char *dir) {
     char real[PATH_MAX];
@@ -197,6 +217,7 @@ static void look_at_folder(struct pc_recorder *recorder, const char *dir) {
 static void prepare(struct pc_recorder *recorder, struct options *options) {
     char error[PATH_MAX + 256];
     int failed;
+    look_at_original(recorder, options);
     if (options->attach != 0) {
         failed = pc_start_attach(&options->start, options->attach, error, sizeof(error));
     } else {

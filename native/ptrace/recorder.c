@@ -46,6 +46,14 @@ int pc_recorder_start(struct pc_recorder *recorder, const char *dir) {
     return 0;
 }
 
+int pc_recorder_original(struct pc_recorder *recorder, const char *original) {
+    struct stat status;
+    if (stat(original, &status) != 0)
+        return errno;
+    recorder->original_dev = status.st_dev;
+    return 0;
+}
+
 const char *pc_below_dir(const struct pc_recorder *recorder, const char *path) {
     size_t length = recorder->dir_length;
     if (strncmp(path, recorder->dir, length) != 0)

@@ -143,3 +143,12 @@ def test_the_line_of_the_program_is_named(world: World) -> None:
     assert "lost:         HERE/save.py:4 in <module>\n" in ended.out
     assert "acknowledged: HERE/save.py:5 in <module>\n" in ended.out
     assert "fix: call fsync of the directory (the data folder) before save.py:5 (verified in the model)" in ended.out
+
+
+def test_syncfs_beside_the_data_folder_syncs_it(world: World) -> None:
+    """`sync -f` calls syncfs. The copy of the data lies elsewhere: what counts is where the folder itself is."""
+    script = "printf new > data/f.tmp && sync -f {0} && mv data/f.tmp data/f && sync -f {0} && echo saved"
+    ended = world.test("--fs", "posix", workload=script.format("."))
+    assert ended.code == 0, ended.out
+    ended = world.test("--fs", "posix", workload=script.format("/proc"))
+    assert (ended.code, "acknowledged but lost" in ended.out) == (1, True), ended.out

@@ -212,9 +212,12 @@ def printed_files(options: RecordOptions) -> list[Path]:
 
 
 def _tracer_options(options: RecordOptions, copy: PrivateCopy) -> list[str]:
-    folder = options.folder if options.namespaces else copy.path
+    """What the tracer must know of the folders. Without a view it cannot tell by itself whose copy it looks at."""
+    folder, original = options.folder, []
+    if not options.namespaces:
+        folder, original = copy.path, ["--original", str(options.folder)]
     stacks = [] if options.stacks else ["--no-stacks"]
-    return [str(call_tracer()), "--output", str(options.output), "--dir", str(folder), *stacks]
+    return [str(call_tracer()), "--output", str(options.output), "--dir", str(folder), *original, *stacks]
 
 
 def _beside(output: Path, ending: str) -> Path:
