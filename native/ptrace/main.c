@@ -243,6 +243,14 @@ static void prepare(struct pc_recorder *recorder, struct options *options) {
     pc_start_identify(&options->start, recorder->out);
 }
 
+/* In a view the folder is a mount point, which the program can neither move nor remove. What the machine
+ * mounts over a folder above it comes into the view, too, and hides the copy: the program may have gone
+ * astray. */
+static bool is_hidden(const struct pc_recorder *recorder, const struct options *options) {
+    bool in_view = options->view != NULL || (options->attach != 0 && options->original == NULL);
+    return in_view && !pc_recorder_finds_dir(recorder);
+}
+
 /* Ends the trace; the exit code of the whole. */
 static int finish(struct pc_recorder *recorder, struct options *options, struct pc_run run) {
     char error[PATH_MAX + 256];
@@ -257,6 +265,8 @@ static int finish(struct pc_recorder *recorder, struct options *options, struct 
         die(code, "%s", error);
     if (run.end == PC_RUN_MAPPED)
         return EXIT_MAPPED;
+    if (run.end == PC_RUN_ENDED && is_hidden(recorder, options))
+        die(EXIT_TRACER, "another file system was mounted over %s while the program ran", options->dir);
     return run.end == PC_RUN_INTERRUPTED ? EXIT_INTERRUPTED : 0;
 }
 

@@ -42,8 +42,15 @@ int pc_recorder_start(struct pc_recorder *recorder, const char *dir) {
     /* "/" as the data folder: every absolute path is below it. */
     recorder->dir_length = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
     recorder->dir_dev = status.st_dev;
+    recorder->dir_ino = status.st_ino;
     recorder->shortcuts = recorder->shortcuts && is_local(dir);
     return 0;
+}
+
+bool pc_recorder_finds_dir(const struct pc_recorder *recorder) {
+    struct stat status;
+    return stat(recorder->dir, &status) == 0 && status.st_dev == recorder->dir_dev &&
+           status.st_ino == recorder->dir_ino;
 }
 
 int pc_recorder_original(struct pc_recorder *recorder, const char *original) {

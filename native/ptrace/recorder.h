@@ -34,6 +34,7 @@ struct pc_recorder {
     const char *dir;              /* canonical path of the data folder, as the program sees it */
     size_t dir_length;
     dev_t dir_dev;
+    ino_t dir_ino;
     dev_t original_dev;      /* of the user's own folder, for which `dir` stands: pc_recorder_original */
     struct pc_numset inodes; /* of dir_dev, known to lie in the data folder and to have a name there */
     struct pc_numset notes;  /* hashes of the notes written, so that each is said once */
@@ -46,6 +47,9 @@ int pc_recorder_start(struct pc_recorder *recorder, const char *dir);
 /* Looks at the user's own folder, of which the program gets a copy; 0 or errno. To be called before the copy
  * is shown in its place. */
 int pc_recorder_original(struct pc_recorder *recorder, const char *original);
+
+/* Whether the data folder is still found at its path. */
+bool pc_recorder_finds_dir(const struct pc_recorder *recorder);
 
 /* Where `path` (absolute, canonical) lies below the data folder: "" for the folder itself, NULL: outside. */
 const char *pc_below_dir(const struct pc_recorder *recorder, const char *path);

@@ -147,6 +147,7 @@ class Worker:
             folder.mkdir()
         if setup.namespaces:
             _engine.bind_mount(self._root, setup.data_dir)
+            self._image = setup.data_dir.stat()
             return Place(setup.data_dir, setup.data_dir, own)
         return Place(self._root, setup.data_dir, own)
 
@@ -164,6 +165,9 @@ class Worker:
             verdict = Verdict(Outcome.ERROR, 0, f"cannot build the image\n{traceback.format_exc()}")
         else:
             verdict, watched = self._judge(job, folder, told)
+            if self._is_hidden():
+                words = f"another file system was mounted over {self._setup.data_dir} while the check ran"
+                verdict, watched = Verdict(Outcome.ERROR, 0, words), None
         self._results.append(pack_result(Result(job.id, verdict, watched, time.monotonic() - started)))
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
             self._flush()
@@ -179,6 +183,15 @@ class Worker:
         begin()
         judge = oracle.judge_traced if job.traced else oracle.judge
         return judge(place, told, folder.collect), None
+
+    def _is_hidden(self) -> bool:
+        """Whether the machine mounted something over a folder above the image, so that a check looks elsewhere."""
+        if not self._setup.namespaces:
+            return False
+        try:
+            return not os.path.samestat(self._setup.data_dir.stat(), self._image)
+        except OSError:
+            return True
 
     def _image_folder(self, timeline: int) -> ImageFolder:
         """The image; another timeline numbers its objects differently, so it starts from nothing."""
