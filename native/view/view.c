@@ -56,9 +56,10 @@ int pc_enter_view(const char *source, const char *target, char *error, size_t er
         if (result != 0)
             return result;
     }
-    /* Private, so that the bind below is not passed on to the rest of the machine. */
-    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-        return fail("cannot make the mounts private", error, error_size);
+    /* Slaves of the machine's mounts: the bind below is not passed on to the machine, while what is unmounted
+     * there goes here, too. Private ones would keep every file system of the machine in use until we end. */
+    if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
+        return fail("cannot separate the mounts from the machine's", error, error_size);
     if (mount(source, target, NULL, MS_BIND | MS_REC, NULL) != 0) {
         int code = errno;
         snprintf(error, error_size, "cannot bind %s over %s: %s", source, target, strerror(code));
