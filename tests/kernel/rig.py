@@ -135,7 +135,7 @@ def examine(bench: Bench, plan: Plan, row: FileSystem, most: int = 40, sectors: 
     model, result, rnd = Model(story, row), Examined(), random.Random(plan.seed)
     known: set[tuple[int, bool, Image]] = set()
     for cut in cuts(log, most, rnd):
-        writes = [(e.where, e.data) for i, e in enumerate(log) if e.kind == WRITE and (i < cut.durable or i in cut.chosen)]
+        writes = survivors(log, cut)
         if sectors and cut.chosen:
             writes = _torn(writes, len(cut.chosen), rnd)
         image = bench.look(writes, read_folder)
@@ -152,6 +152,12 @@ def examine(bench: Bench, plan: Plan, row: FileSystem, most: int = 40, sectors: 
                 result.outsiders.append(Outsider(image, line, returned))
     result.seen = sorted(known, key=lambda seen: seen[:2])
     return result
+
+
+def survivors(log: list[Entry], cut: Cut) -> list[tuple[int, bytes]]:
+    """The writes that a cut leaves, in order."""
+    left = (i for i, e in enumerate(log) if e.kind == WRITE and (i < cut.durable or i in cut.chosen))
+    return [(log[i].where, log[i].data) for i in left]
 
 
 def _torn(writes: list[tuple[int, bytes]], last: int, rnd: random.Random) -> list[tuple[int, bytes]]:

@@ -1,0 +1,128 @@
+"""The ledger: what real kernels left after power cuts, as data that the models are tested against without root.
+
+`ledger/answers.json` holds for each question, file system and kernel how many images were looked at and how many showed
+the outcome, with one of them; `ledger/states.json` random workloads with every state that was seen. States are told by
+how they differ from the folder before the workload (calls.START); a path that is gone is "-".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.kernel.calls import START
+from tests.kernel.model import Image
+from tests.kernel.notation import content_text, image_of_text, state_text
+
+FOLDER = Path(__file__).with_name("ledger")
+ANSWERS, STATES = FOLDER / "answers.json", FOLDER / "states.json"
+
+
+def kernel() -> str:
+    """The version of this kernel that its behaviour follows: 6.18, 6.1."""
+    return ".".join(os.uname().release.split(".")[:2])
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came of one question.
+
+    Attributes:
+        images: how many were looked at, at moments that matter.
+        shown: how many of them showed the outcome.
+        line, returned, state: one of those.
+    """
+
+    kernel: str
+    fs: str
+    question: str
+    images: int
+    shown: int = 0
+    line: int = -1
+    returned: bool = False
+    state: dict[str, str] | None = None
+
+
+@dataclass(slots=True)
+class Seen:
+    """A workload, and what a kernel left of it: (line, returned, state), the line being the last call that was made."""
+
+    kernel: str
+    fs: str
+    lines: list[str]
+    left: list[tuple[int, bool, dict[str, str]]]
+
+
+def _start() -> dict[str, str]:
+    texts = {".": "dir 755"}
+    for path, content in START.items():
+        data = bytes(content) if isinstance(content, int) else content
+        texts[path] = "dir 755" if data is None else f"file 644 {content_text(data)}"
+    return texts
+
+
+def difference(image: Image) -> dict[str, str]:
+    """A state as the ledger tells it."""
+    start, state = _start(), state_text(image)
+    changed = {path: text for path, text in state.items() if start.get(path) != text}
+    return changed | {path: "-" for path in start if path not in state}
+
+
+def image_of(difference: dict[str, str]) -> Image:
+    """The state that the ledger tells."""
+    texts = _start() | difference
+    return image_of_text({path: text for path, text in texts.items() if text != "-"})
+
+
+def answers() -> list[Answer]:
+    """All answers of the ledger."""
+    return [Answer(**entry) for entry in _read(ANSWERS)]
+
+
+def seen() -> list[Seen]:
+    """All random workloads of the ledger."""
+    return [Seen(**entry) for entry in _read(STATES)]
+
+
+def _read(path: Path) -> list[dict]:
+    return json.loads(path.read_text()) if path.exists() else []
+
+
+def write_answers(new: list[Answer]) -> None:
+    """Put answers in the place of older ones of the same kernel, file system and question."""
+    kept = {(a.fs, a.question, a.kernel): a for a in [*answers(), *new]}
+    _write(ANSWERS, [_without_defaults(asdict(kept[key])) for key in sorted(kept)])
+
+
+def write_seen(new: list[Seen]) -> None:
+    """Put workloads in the place of the older ones of the same kernel and file system."""
+    fresh = {(s.kernel, s.fs) for s in new}
+    kept = [s for s in seen() if (s.kernel, s.fs) not in fresh]
+    _write(STATES, [asdict(s) for s in [*kept, *new]])
+
+
+def _without_defaults(entry: dict) -> dict:
+    return entry if entry["shown"] else {key: entry[key] for key in ("kernel", "fs", "question", "images")}
+
+
+def _write(path: Path, entries: list[dict]) -> None:
+    """One entry a line, so that a change of one shows as one."""
+    path.parent.mkdir(exist_ok=True)
+    lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+    path.write_text(f"[\n{lines}\n]\n")
+
+
+def tellings() -> Iterator[tuple[str, str, tuple[str, ...], int, bool, Image]]:
+    """Every state of the ledger: kernel, row, workload, moment, state."""
+    from tests.kernel.questions import QUESTIONS
+
+    for answer in answers():
+        if answer.state is not None:
+            lines = QUESTIONS[answer.question].lines
+            yield answer.kernel, answer.fs, lines, answer.line, answer.returned, image_of(answer.state)
+    for entry in seen():
+        for line, returned, state in entry.left:
+            yield entry.kernel, entry.fs, tuple(entry.lines), line, returned, image_of(state)
