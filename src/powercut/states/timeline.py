@@ -177,6 +177,12 @@ class Timeline:
         np.cumsum(np.bincount(needs, minlength=len(self.updates)), out=starts[1:])
         return starts, users[order]
 
+    def users(self, update: int) -> Sequence[int]:
+        """What never persists without an update (direct)."""
+        starts, users = self._needed_by
+        found: list[int] = users[starts[update] : starts[update + 1]].tolist()
+        return found
+
     def down(self, updates: Iterable[int], point: int) -> set[int]:
         """Updates that must survive with some, themselves included, leaving out what is guaranteed."""
         return set(self.with_only(updates, point).delta)

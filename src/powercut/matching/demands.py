@@ -1,0 +1,204 @@
+"""Demands: what one observed value asks of the updates, as a few patterns of which one must hold.
+
+A place of an image (a name, a mode, an attribute, some bytes) shows the newest surviving update that reaches it, or
+the snapshot. So an observed value is explained by one update that survived while all newer ones of that place were
+lost: as many patterns as updates, never all their subsets. Nothing is assumed about which updates need which; where
+one needs another directly, the loss of the second says the loss of the first, and patterns get shorter.
+
+A pattern also bounds the moment of the crash: what survived was issued, what was lost was not yet guaranteed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from powercut.states.state import NEVER
+from powercut.states.timeline import Timeline
+
+NO_OBJECT = -1  # the target of a pattern by which a name is not there
+START = -1  # a time before everything
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One way in which a place came to show what it shows.
+
+    Attributes:
+        kept: updates that survived.
+        lost: updates that did not.
+        low: the first time at which this can be.
+        high: the first time at which it can no longer be.
+        target: the object that a name stands for.
+    """
+
+    kept: tuple[int, ...]
+    lost: tuple[int, ...]
+    low: int
+    high: int
+    target: int = NO_OBJECT
+
+
+class Demand:
+    """Patterns of which one must hold.
+
+    Attributes:
+        patterns: those that are possible at some time; none, if the observed value never can be.
+        path: where it is a name that is demanded, the path of that name in the observed image.
+    """
+
+    __slots__ = ("path", "patterns")
+
+    def __init__(self, patterns: Iterable[Pattern], path: bytes | None = None) -> None:
+        self.patterns = tuple(pattern for pattern in patterns if pattern.low < pattern.high)
+        self.path = path
+
+
+NEVER_TRUE = Demand(())
+
+
+class Writer(NamedTuple):
+    """One update of a place: whether it shows what was observed.
+
+    Attributes:
+        update: its number.
+        fits: whether the place shows the observed value if this is the newest survivor.
+        wild: whether the place may show anything if this update was issued and lost.
+        target: the object that a name stands for then.
+    """
+
+    update: int
+    fits: bool
+    wild: bool = False
+    target: int = NO_OBJECT
+
+
+class Losses:
+    """A growing set of lost updates, from the newest on, without those whose loss follows from that of another."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._updates: list[int] = []
+        self.high = NEVER
+
+    def add(self, update: int) -> None:
+        """Lose one more, which is older than all so far."""
+        needs = self._timeline.needs
+        self._updates = [newer for newer in self._updates if update not in needs(newer)]
+        self._updates.append(update)
+        self.high = min(self.high, self._timeline.updates.guaranteed[update])
+
+    def end_before(self, time: int) -> None:
+        """Let the crash come before a time at which none of these updates was issued."""
+        self._updates = []
+        self.high = min(self.high, time)
+
+    @property
+    def updates(self) -> tuple[int, ...]:
+        """Those that say all others."""
+        return tuple(self._updates)
+
+
+def newest_shows(timeline: Timeline, writers: Sequence[Writer], base: Writer | None) -> list[Pattern]:
+    """The patterns of a place that shows its newest survivor.
+
+    Args:
+        timeline: whose updates these are.
+        writers: all updates of the place, newest first.
+        base: what the snapshot gives it, if that fits; its update does not matter.
+    """
+    event = timeline.updates.event
+    lost, patterns, last = Losses(timeline), list[Pattern](), -1
+    for writer in writers:
+        update, issued = writer.update, 2 * event[writer.update]
+        if update == last:  # an update that changes a name twice: the newer change hides this one
+            continue
+        last = update
+        if writer.wild:
+            # Issued and lost, it lets the place show anything. So it does not matter what became of it, if it fits.
+            if writer.fits:
+                patterns.append(Pattern((), lost.updates, issued, lost.high, writer.target))
+            else:
+                high = min(lost.high, timeline.updates.guaranteed[update])
+                patterns.append(Pattern((), (*lost.updates, update), issued, high, writer.target))
+            lost.end_before(issued)
+            continue
+        if writer.fits:
+            patterns.append(Pattern((update,), lost.updates, issued, lost.high, writer.target))
+        lost.add(update)
+    if base is not None:
+        patterns.append(Pattern((), lost.updates, START, lost.high, base.target))
+    return patterns
+
+
+class SizeWriter(NamedTuple):
+    """One update of a size: whether it sets the size, or only lets it grow."""
+
+    update: int
+    size: int
+    sets: bool
+
+
+def size_demands(timeline: Timeline, writers: Sequence[SizeWriter], base: int, size: int) -> list[Demand]:
+    """What it takes for a file to have a size: to have been given it, and none larger, since it was last set.
+
+    Args:
+        timeline: whose updates these are.
+        writers: all updates of the size, newest first.
+        base: the size in the snapshot.
+        size: what was observed.
+    """
+    if not writers:
+        return [] if base == size else [NEVER_TRUE]
+    demands = [Demand(_given(timeline, writers, base, size))]
+    sets, larger = _Sets(timeline), Losses(timeline)
+    for writer in writers:
+        if writer.size > size:
+            larger.add(writer.update)
+        if writer.sets:
+            demands += _not_larger(timeline, larger, sets)
+            larger = Losses(timeline)
+            sets.add(writer.update)
+    demands += _not_larger(timeline, larger, sets)
+    if base > size:
+        demands.append(Demand(_kept_one(timeline, update) for update in sets.newer))
+    return demands
+
+
+def _given(timeline: Timeline, writers: Sequence[SizeWriter], base: int, size: int) -> list[Pattern]:
+    """The last update that gave the size, with nothing after it that sets another."""
+    event = timeline.updates.event
+    lost, patterns = Losses(timeline), list[Pattern]()
+    for update, given, sets in writers:
+        if given == size:
+            patterns.append(Pattern((update,), lost.updates, 2 * event[update], lost.high))
+        if sets:
+            lost.add(update)
+    if base == size:
+        patterns.append(Pattern((), lost.updates, START, lost.high))
+    return patterns
+
+
+def _not_larger(timeline: Timeline, larger: Losses, sets: _Sets) -> list[Demand]:
+    """All larger sizes were lost, or something set the size after them."""
+    if not larger.updates:
+        return []
+    gone = Pattern((), larger.updates, START, larger.high)
+    return [Demand([gone, *(_kept_one(timeline, update) for update in sets.newer)])]
+
+
+def _kept_one(timeline: Timeline, update: int) -> Pattern:
+    return Pattern((update,), (), 2 * timeline.updates.event[update], NEVER)
+
+
+class _Sets:
+    """Updates that set a size, of which one survived if any did: without those that need another of them."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self.newer: tuple[int, ...] = ()
+
+    def add(self, update: int) -> None:
+        """One more, which is older than all so far."""
+        self.newer = (*(u for u in self.newer if update not in self._timeline.needs(u)), update)
