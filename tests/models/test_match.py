@@ -10,7 +10,7 @@ from powercut.matching.matcher import Matcher, RowMatch
 from powercut.model.filesystem import FILE_SYSTEMS, FileSystem
 from powercut.states.timeline import Timeline
 from tests.models.match_twin import Everything, Images, as_observed, fits
-from tests.models.random_runs import MEMORY_KINDS, RunMaker, to_trace
+from tests.models.random_runs import RunMaker, to_trace
 from tests.models.test_models import engine_image
 
 PAIRS = 10_000  # half of them impossible

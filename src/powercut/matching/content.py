@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from xxhash import xxh3_128_digest
 
+from powercut import _engine
 from powercut.matching.demands import NEVER_TRUE, Demand, Writer, newest_shows
 from powercut.matching.observed import Content
 from powercut.model.filesystem import Exposed
@@ -115,18 +117,49 @@ class FileBytes:
                 found[id(demand)] = demand
         return list(found.values())
 
-    def impossible(self, content: Content) -> list[tuple[int, int]]:
-        """The bytes that the file never holds so."""
-        return [
-            (stretch.start, min(stretch.end, content.size))
-            for stretch in self._stretches
-            if stretch.start < content.size and not _can_be(self._demand(stretch, content))
-        ]
-
     def possible_demands(self, content: Content) -> list[Demand]:
         """The demands of all bytes that the file can hold so."""
         found = (self._demand(stretch, content) for stretch in self._stretches if stretch.start < content.size)
         return [demand for demand in found if demand is not None and demand.patterns]
+
+    def differing(self, content: Content, survivors: _engine.Survivors, issued: int) -> Iterator[tuple[int, int]]:
+        """The bytes that are not as a state leaves them, as far as both files go; neighbours together."""
+        end = min(content.size, survivors.size(self._file))
+        last: tuple[int, int] | None = None
+        for start, stop in chain.from_iterable(
+            self._wrong(stretch, content, min(stretch.end, end), survivors, issued)
+            for stretch in self._stretches
+            if stretch.start < end
+        ):
+            if last is not None and start <= last[1]:
+                last = (last[0], stop)
+                continue
+            if last is not None:
+                yield last
+            last = (start, stop)
+        if last is not None:
+            yield last
+
+    def _wrong(
+        self, stretch: Stretch, content: Content, end: int, survivors: _engine.Survivors, issued: int
+    ) -> Iterator[tuple[int, int]]:
+        """From the first to the last byte of a stretch, or of a piece of it, that is not as a state leaves it."""
+        shown = None
+        for update, data, wild in stretch.writers:
+            if survivors.survives(update):
+                shown = data
+                break
+            if wild and update < issued:
+                return
+        position = stretch.start
+        while (position := self._next_data(content, [-1 if shown is None else shown], position)) < end:
+            stop = min(position + _PIECE, end)
+            found = content.read(position, stop - position)
+            wanted = self._base(position, stop) if shown is None else self._value(stretch, shown, position, stop)
+            if found != wanted:
+                wrong = [at for at, (a, b) in enumerate(zip(found, wanted, strict=True)) if a != b]
+                yield position + wrong[0], position + wrong[-1] + 1
+            position = stop
 
     def _demand(self, stretch: Stretch, content: Content) -> Demand | None:
         end = min(stretch.end, content.size)
@@ -134,9 +167,7 @@ class FileBytes:
             return self._compared(stretch, content, end)
         if not stretch.classes:
             self._classify(stretch)
-        number = stretch.by_digest.get(
-            xxh3_128_digest(content.read(stretch.start, end - stretch.start)), _NO_CLASS
-        )
+        number = stretch.by_digest.get(xxh3_128_digest(content.read(stretch.start, end - stretch.start)), _NO_CLASS)
         if number not in stretch.demands:
             stretch.demands[number] = self._explain(stretch, [kind == number for kind in stretch.classes])
         return stretch.demands[number]
@@ -183,15 +214,9 @@ class FileBytes:
         """The demand for what fits: each writer, and the snapshot at last."""
         if all(fits):
             return None
-        writers = [
-            Writer(update, fit, wild) for (update, _, wild), fit in zip(stretch.writers, fits, strict=False)
-        ]
+        writers = [Writer(update, fit, wild) for (update, _, wild), fit in zip(stretch.writers, fits, strict=False)]
         demand = Demand(newest_shows(self._timeline, writers, _SOME if fits[-1] else None))
         return demand if demand.patterns else NEVER_TRUE
-
-
-def _can_be(demand: Demand | None) -> bool:
-    return demand is None or bool(demand.patterns)
 
 
 def _cut_up(timeline: Timeline, updates: Iterable[int]) -> Iterator[Stretch]:
@@ -206,7 +231,7 @@ def _cut_up(timeline: Timeline, updates: Iterable[int]) -> Iterator[Stretch]:
         begins.setdefault(effect.start, []).append(position)
     alive: set[int] = set()
     marks = sorted(edges)
-    for start, end in zip(marks, marks[1:], strict=False):
+    for start, end in pairwise(marks):
         alive = {position for position in alive if effects[position][1].end > start}
         alive.update(begins.get(start, ()))
         yield Stretch(start, end, tuple(_writers(effects, alive, start)))

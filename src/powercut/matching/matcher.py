@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from powercut.image.image import ObjectKind
 from powercut.matching.demands import Demand, Pattern
+from powercut.matching.folder import read_folder
+from powercut.matching.nearest import Nearest, nearest, state_of
 from powercut.matching.observed import Node, ObservedImage, join
 from powercut.matching.search import Search, Solution, UndecidedError
 from powercut.matching.things import Things
@@ -69,31 +72,38 @@ class Matcher:
         self.first = 2 * _first_call(timeline) - 1  # the moment before the program's first call
         self.last = timeline.end
 
-    def match(self, image: ObservedImage, first: int | None = None, last: int | None = None) -> RowMatch:
+    def match(
+        self,
+        image: ObservedImage | str | Path,
+        first: int | None = None,
+        last: int | None = None,
+        *,
+        all_moments: bool = True,
+    ) -> RowMatch:
         """Whether, and when, an image can have come to be.
 
         Args:
-            image: what was observed.
+            image: what was observed, or the folder that holds it.
             first: the first moment that counts; the start of the program by default.
             last: the last one; the end of the trace by default.
+            all_moments: tell all moments, not only those of the first explanation that is found.
         """
-        low = self.first if first is None else max(first, self.first)
-        high = (self.last if last is None else min(last, self.last)) + 1
-        search = Search(self.timeline, Asking(self.things, image).demands, low, high)
+        image = image if isinstance(image, ObservedImage) else read_folder(image)
+        search = Search(self.timeline, Asking(self.things, image).demands, *self._window(first, last))
         found: list[Solution] = []
         try:
-            is_whole = self._find_all(search, found)
+            is_whole = self._find_all(search, found, _MOST_SPANS if all_moments else 1)
         except UndecidedError:
             return RowMatch(self.timeline, bool(found), self._spans(found), False)
         return RowMatch(self.timeline, True, self._spans(found), is_whole)
 
-    def _find_all(self, search: Search, found: list[Solution]) -> bool:
+    def _find_all(self, search: Search, found: list[Solution], most: int) -> bool:
         """Find solutions for all moments; whether all were looked at."""
         if search.low >= search.high or not search.start([_root(search)]):
             return True
         waiting = [(search.low, search.high)]
         while waiting:
-            if len(found) >= _MOST_SPANS:
+            if len(found) >= most:
                 return False
             low, high = waiting.pop()
             solution = search.solve(low, high)
@@ -104,13 +114,16 @@ class Matcher:
         return True
 
     def _spans(self, found: list[Solution]) -> tuple[Span, ...]:
-        spans = [Span(s.low, s.high - 1, self._state(s)) for s in sorted(found, key=lambda s: s.low)]
+        spans = [Span(s.low, s.high - 1, state_of(self.things, s)) for s in sorted(found, key=lambda s: s.low)]
         return tuple(spans)
 
-    def _state(self, solution: Solution) -> State:
-        """Of the states of a solution the one that lost least."""
-        issued = self.timeline.issued(solution.low)
-        return self.timeline.without((u for u in solution.lost if u < issued), solution.low)
+    def nearest(self, image: ObservedImage, first: int | None = None, last: int | None = None) -> Nearest | None:
+        """The nearest possible state that was found, for an image that is none."""
+        return nearest(self.things, image, *self._window(first, last))
+
+    def _window(self, first: int | None, last: int | None) -> tuple[int, int]:
+        low = self.first if first is None else max(first, self.first)
+        return low, (self.last if last is None else min(last, self.last)) + 1
 
 
 class Asking:

@@ -101,11 +101,11 @@ class ObservedImage:
 
     Attributes:
         nodes: everything by its path; the empty path is the data folder itself and may be left out.
-        name: what to call the image in messages.
+        title: what to call the image in messages.
     """
 
-    def __init__(self, nodes: Mapping[bytes, Node], name: str = "the image") -> None:
-        self.name = name
+    def __init__(self, nodes: Mapping[bytes, Node], title: str = "the image") -> None:
+        self.title = title
         self.nodes = dict(nodes)
         root = self.nodes.setdefault(b"", Node(ObjectKind.FOLDER))
         self._names: dict[bytes, list[bytes]] = defaultdict(list)
@@ -121,7 +121,7 @@ class ObservedImage:
 
     def _broken(self, path: bytes) -> UsageError:
         shown = path.decode("utf-8", "replace")
-        return UsageError("bad-image", f"{self.name} holds {shown!r}, which lies in no folder of it.")
+        return UsageError("bad-image", f"{self.title} holds {shown!r}, which lies in no folder of it.")
 
     def names(self, folder: bytes) -> list[bytes]:
         """The names in a folder."""

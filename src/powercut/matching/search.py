@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
 
 from powercut.matching.demands import NO_OBJECT, Demand, Pattern
 from powercut.states.timeline import Timeline
@@ -53,17 +55,18 @@ class Solution:
 class Search:
     """Who survived and who was lost, as far as it is known, and what is still to be chosen."""
 
-    def __init__(self, timeline: Timeline, expand: Expand, low: int, high: int) -> None:
+    def __init__(self, timeline: Timeline, expand: Expand, low: int, high: int, most_steps: int = MOST_STEPS) -> None:
         """`expand`: what the object at a path of the image demands; moments from `low` to before `high`."""
         self._timeline = timeline
         self._updates = timeline.updates
         self._expand = expand
         self.low = low
         self.high = high
-        self.steps = 0
+        self._steps = 0
+        self._most_steps = most_steps
         self._survived: dict[int, bool] = {}
         self._trail: list[int] = []
-        self._weights: Counter[int] = Counter()
+        self._weights: Counter[Demand] = Counter()  # how often each led into a dead end
         self._open: list[_Open] = []
 
     # What is known
@@ -136,10 +139,10 @@ class Search:
         while changed:
             changed, left = False, list[_Open]()
             for demand, patterns, is_open in waiting:
-                self.steps += len(patterns)
+                self._steps += len(patterns)
                 alive = tuple(pattern for pattern in patterns if self._is_compatible(pattern))
                 if not alive or (len(alive) == 1 and not self._assume(alive[0])):
-                    self._weights[id(demand)] += 1
+                    self._weights[demand] += 1
                     return None
                 changed = changed or len(alive) == 1
                 if demand.path is not None and not is_open and _targets_one(alive):
@@ -149,7 +152,7 @@ class Search:
                     left.append((demand, alive, is_open))
                     changed |= self._narrow(alive)
             waiting = left
-        if self.steps > MOST_STEPS:
+        if self._steps > self._most_steps:
             raise UndecidedError
         return waiting
 
@@ -208,9 +211,35 @@ class Search:
             self._return_to(*place)
             left = self._follow([(demand, (patterns.pop(),), is_open), *rest])
 
+    # Without contradictions
+
+    def settle(self, demands: Iterable[Demand]) -> Solution:
+        """A solution that meets many demands, one after the other, and passes over those that contradict others."""
+        number = count()  # demands are not compared
+        waiting = [(len(demand.patterns), next(number), demand) for demand in demands]
+        while waiting:
+            demand = heappop(waiting)[2]
+            pattern = next(filter(self._can_assume, demand.patterns), None)
+            if pattern is not None and demand.path is not None:
+                for inner, patterns, _ in self._opened(demand.path, pattern.target):
+                    heappush(waiting, (len(patterns), next(number), inner))
+        return self._solution()
+
+    def _can_assume(self, pattern: Pattern) -> bool:
+        """Add a pattern to what is known, or leave it if it contradicts something; whether it was added."""
+        place = (self.low, self.high, len(self._trail))
+        if self._is_compatible(pattern) and self._assume(pattern):
+            return True
+        self._return_to(*place)
+        return False
+
+    def blamed(self) -> list[Demand]:
+        """The demands that led into dead ends, those first that did so most often."""
+        return [demand for demand, _ in self._weights.most_common()]
+
     def _promise(self, entry: _Open) -> float:
         """Demands with few patterns come first, and those that failed often."""
-        return len(entry[1]) / (1 + self._weights[id(entry[0])])
+        return len(entry[1]) / (1 + self._weights[entry[0]])
 
     def _is_met(self, entry: _Open) -> bool:
         """Whether a demand is met whatever is chosen elsewhere."""

@@ -8,12 +8,13 @@ what was observed there, and a path that stands for an object demands that objec
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
 
 from powercut.image.image import ObjectKind
+from powercut.image.view import StateImage
 from powercut.matching.content import CONTENT_KINDS, FileBytes
 from powercut.matching.demands import (
     NEVER_TRUE,
@@ -64,14 +65,21 @@ class Things:
 
     def of_mode(self, obj: int, node: Node) -> list[Demand]:
         """What the permission bits demand. The data folder's own count only if the program changed them."""
-        changes = self._index.modes.get(obj, [])
-        if node.mode is None or node.kind is ObjectKind.SYMLINK or (obj == ROOT and not changes):
+        if not self.counts_mode(obj, node):
             return []
-        return self._remembered(("mode", obj, node.mode), lambda: self._of_mode(obj, changes, node.mode))
+        return self._remembered(("mode", obj, node.mode), lambda: self._of_mode(obj, node.mode))
 
-    def _of_mode(self, obj: int, changes: list[int], mode: int | None) -> list[Demand]:
+    def counts_mode(self, obj: int, node: Node) -> bool:
+        """Whether the permission bits of an object are compared."""
+        return (
+            node.mode is not None
+            and node.kind is not ObjectKind.SYMLINK
+            and (obj != ROOT or bool(self._index.modes.get(obj)))
+        )
+
+    def _of_mode(self, obj: int, mode: int | None) -> list[Demand]:
         start = self.timeline.updates.start
-        writers = [Writer(update, start[update] == mode) for update in reversed(changes)]
+        writers = [Writer(update, start[update] == mode) for update in reversed(self._index.modes.get(obj, []))]
         return self._demand(writers, self.timeline.tree.things[obj].mode == mode)
 
     def of_size(self, file: int, size: int) -> list[Demand]:
@@ -108,13 +116,27 @@ class Things:
 
     def of_attributes(self, obj: int, node: Node) -> list[Demand]:
         """What extended attributes demand. Those that an object of the snapshot had are in no trace: any will do."""
-        if node.xattrs is None or (obj == ROOT and not self._index.xattrs.get(obj)):
-            return []
-        observed = {name: value for name, value in node.xattrs.items() if name.startswith(_COMPARED_ATTRIBUTES)}
-        if not observed and not self._index.xattrs.get(obj):
+        observed = self.counted_attributes(obj, node)
+        if observed is None or (not observed and not self._index.xattrs.get(obj)):
             return []
         key = ("attributes", obj, frozenset(observed.items()))
         return self._remembered(key, lambda: list(self._of_attributes(obj, observed)))
+
+    def counted_attributes(self, obj: int, node: Node) -> dict[bytes, bytes] | None:
+        """The observed attributes that are compared; None if none is, not even a missing one."""
+        if node.xattrs is None or (obj == ROOT and not self._index.xattrs.get(obj)):
+            return None
+        return {name: value for name, value in node.xattrs.items() if name.startswith(_COMPARED_ATTRIBUTES)}
+
+    def known_attributes(self, obj: int, image: StateImage, observed: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+        """The attributes of an object in a state; where only the snapshot could tell, as observed."""
+        updates, found = self.timeline.updates, dict(image.xattrs(obj))
+        found = {name: value for name, value in found.items() if name.startswith(_COMPARED_ATTRIBUTES)}
+        if obj in self._snapshot:
+            changes = filter(image.survives, self._index.xattrs.get(obj, []))
+            told = {updates.names[updates.start[update]] for update in changes}
+            found.update({name: value for name, value in observed.items() if name not in told})
+        return found
 
     def _of_attributes(self, obj: int, observed: dict[bytes, bytes]) -> Iterator[Demand]:
         updates, changes = self.timeline.updates, defaultdict[bytes, list[int]](list)

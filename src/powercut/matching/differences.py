@@ -1,0 +1,106 @@
+"""Where an observed image differs from that of a crash state: names, kinds, targets, modes, sizes, bytes, attributes.
+
+Bytes that the model calls garbage differ from nothing. A folder that only one of them has is one difference, whatever
+is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from powercut.image.image import ObjectKind
+from powercut.image.view import StateImage
+from powercut.matching.observed import Node, ObservedImage, join
+from powercut.matching.things import Things
+from powercut.states.state import State
+from powercut.states.tree import ROOT
+
+_KINDS = {
+    ObjectKind.FILE: "a file",
+    ObjectKind.FOLDER: "a folder",
+    ObjectKind.SYMLINK: "a symbolic link",
+    ObjectKind.OTHER: "a special file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place in which an image is not what a state would have left.
+
+    Attributes:
+        path: of the file, folder or link.
+        what: the difference in words; what was observed comes first.
+    """
+
+    path: bytes
+    what: str
+
+
+def differences(things: Things, state: State, image: ObservedImage) -> Iterator[Difference]:
+    """Where an image differs from that of a state."""
+    return _Comparison(things, things.timeline.image(state), image).of_folder(b"", ROOT)
+
+
+class _Comparison:
+    def __init__(self, things: Things, wanted: StateImage, image: ObservedImage) -> None:
+        self._things = things
+        self._wanted = wanted
+        self._image = image
+
+    def of_folder(self, path: bytes, folder: int) -> Iterator[Difference]:
+        yield from self._of_metadata(path, folder)
+        wanted, found = self._wanted.entries(folder), set(self._image.names(path))
+        for name in sorted({*wanted, *found}):
+            inner = join(path, name)
+            if name not in wanted:
+                yield Difference(inner, f"{_KINDS[self._image.nodes[inner].kind]} is there, and should not be")
+            elif name not in found:
+                yield Difference(inner, f"not there; {_KINDS[self._wanted.kind(wanted[name])]} should be")
+            else:
+                yield from self._of_object(inner, wanted[name], self._image.nodes[inner])
+
+    def _of_object(self, path: bytes, obj: int, node: Node) -> Iterator[Difference]:
+        kind = self._wanted.kind(obj)
+        if kind is not node.kind:
+            yield Difference(path, f"{_KINDS[node.kind]} instead of {_KINDS[kind]}")
+        elif kind is ObjectKind.FOLDER:
+            yield from self.of_folder(path, obj)
+        elif kind is ObjectKind.SYMLINK:
+            if node.target != self._wanted.target(obj):
+                yield Difference(path, f"points to {_text(node.target)} instead of {_text(self._wanted.target(obj))}")
+        else:
+            yield from self._of_metadata(path, obj)
+            if kind is ObjectKind.FILE:
+                yield from self._of_content(path, obj, node)
+
+    def _of_metadata(self, path: bytes, obj: int) -> Iterator[Difference]:
+        node = self._image.nodes[path]
+        if self._things.counts_mode(obj, node) and node.mode != self._wanted.mode(obj):
+            yield Difference(path, f"mode {node.mode:04o} instead of {self._wanted.mode(obj):04o}")
+        found = self._things.counted_attributes(obj, node)
+        if found is not None:
+            wanted = self._things.known_attributes(obj, self._wanted, found)
+            for name in sorted({*wanted, *found}):
+                if wanted.get(name) != found.get(name):
+                    yield Difference(path, _of_attribute(name, found.get(name), wanted.get(name)))
+
+    def _of_content(self, path: bytes, file: int, node: Node) -> Iterator[Difference]:
+        size = self._wanted.size(file)
+        if node.content.size != size:
+            yield Difference(path, f"{node.content.size} bytes long instead of {size}")
+        survivors, issued = self._wanted.survivors, self._things.timeline.issued(self._wanted.state.point)
+        for start, end in self._things.bytes_of(file).differing(node.content, survivors, issued):
+            yield Difference(path, f"bytes {start} to {end} differ")
+
+
+def _of_attribute(name: bytes, found: bytes | None, wanted: bytes | None) -> str:
+    return f"attribute {_text(name)} {_value(found)} instead of {_value(wanted)}"
+
+
+def _value(value: bytes | None) -> str:
+    return "missing" if value is None else repr(value)[1:]
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "replace")
