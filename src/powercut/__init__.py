@@ -6,17 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from powercut.api import explore
+    from powercut.api import explore, match
     from powercut.assertions.check import check_program, check_trace
     from powercut.pytest_plugin import crash_test
 
 __version__ = "0.1.0"
-__all__ = ["check_program", "check_trace", "crash_test", "explore"]
+__all__ = ["check_program", "check_trace", "crash_test", "explore", "match"]
 _MODULES = {
     "check_program": "powercut.assertions.check",
     "check_trace": "powercut.assertions.check",
     "crash_test": "powercut.pytest_plugin",
     "explore": "powercut.api",
+    "match": "powercut.api",
 }
 
 

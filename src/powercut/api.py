@@ -15,10 +15,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from powercut.matching.ask import match
 from powercut.report.events import Event, Subscriber
 from powercut.run.session import Session
 from powercut.run.store import SavedRun
 from powercut.settings import load_settings
+
+__all__ = ["explore", "match"]
 
 
 def explore(

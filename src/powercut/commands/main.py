@@ -47,6 +47,7 @@ COMMANDS = (
     "report",
     "diff",
     "replay",
+    "match",
     "init",
     "doctor",
     "completion",

@@ -31,10 +31,14 @@ class Difference:
     Attributes:
         path: of the file, folder or link.
         what: the difference in words; what was observed comes first.
+        whole: whether it is the name, kind or target: all behind it differs, too.
+        length: how many bytes differ, are missing, or are too many.
     """
 
     path: bytes
     what: str
+    whole: bool = False
+    length: int = 0
 
 
 def differences(things: Things, state: State, image: ObservedImage) -> Iterator[Difference]:
@@ -54,21 +58,22 @@ class _Comparison:
         for name in sorted({*wanted, *found}):
             inner = join(path, name)
             if name not in wanted:
-                yield Difference(inner, f"{_KINDS[self._image.nodes[inner].kind]} is there, and should not be")
+                yield Difference(inner, f"{_KINDS[self._image.nodes[inner].kind]} is there, and should not be", True)
             elif name not in found:
-                yield Difference(inner, f"not there; {_KINDS[self._wanted.kind(wanted[name])]} should be")
+                yield Difference(inner, f"not there; {_KINDS[self._wanted.kind(wanted[name])]} should be", True)
             else:
                 yield from self._of_object(inner, wanted[name], self._image.nodes[inner])
 
     def _of_object(self, path: bytes, obj: int, node: Node) -> Iterator[Difference]:
         kind = self._wanted.kind(obj)
         if kind is not node.kind:
-            yield Difference(path, f"{_KINDS[node.kind]} instead of {_KINDS[kind]}")
+            yield Difference(path, f"{_KINDS[node.kind]} instead of {_KINDS[kind]}", True)
         elif kind is ObjectKind.FOLDER:
             yield from self.of_folder(path, obj)
         elif kind is ObjectKind.SYMLINK:
             if node.target != self._wanted.target(obj):
-                yield Difference(path, f"points to {_text(node.target)} instead of {_text(self._wanted.target(obj))}")
+                wanted = _text(self._wanted.target(obj))
+                yield Difference(path, f"points to {_text(node.target)} instead of {wanted}", True)
         else:
             yield from self._of_metadata(path, obj)
             if kind is ObjectKind.FILE:
@@ -88,10 +93,11 @@ class _Comparison:
     def _of_content(self, path: bytes, file: int, node: Node) -> Iterator[Difference]:
         size = self._wanted.size(file)
         if node.content.size != size:
-            yield Difference(path, f"{node.content.size} bytes long instead of {size}")
+            what = f"{node.content.size} bytes long instead of {size}"
+            yield Difference(path, what, length=abs(node.content.size - size))
         survivors, issued = self._wanted.survivors, self._things.timeline.issued(self._wanted.state.point)
         for start, end in self._things.bytes_of(file).differing(node.content, survivors, issued):
-            yield Difference(path, f"bytes {start} to {end} differ")
+            yield Difference(path, f"bytes {start} to {end} differ", length=end - start)
 
 
 def _of_attribute(name: bytes, found: bytes | None, wanted: bytes | None) -> str:

@@ -16,7 +16,7 @@ from powercut.matching.demands import Demand, Pattern
 from powercut.matching.folder import read_folder
 from powercut.matching.nearest import Nearest, nearest, state_of
 from powercut.matching.observed import Node, ObservedImage, join
-from powercut.matching.search import Search, Solution, UndecidedError
+from powercut.matching.search import MOST_STEPS, Search, Solution, UndecidedError
 from powercut.matching.things import Things
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
@@ -66,8 +66,10 @@ class RowMatch:
 class Matcher:
     """Answers for the images of one timeline."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, most_steps: int = MOST_STEPS) -> None:
+        """`most_steps`: patterns that are looked at for one image before it stays undecided."""
         self.timeline = timeline
+        self._most_steps = most_steps
         self.things = Things(timeline)
         self.first = 2 * _first_call(timeline) - 1  # the moment before the program's first call
         self.last = timeline.end
@@ -89,7 +91,7 @@ class Matcher:
             all_moments: tell all moments, not only those of the first explanation that is found.
         """
         image = image if isinstance(image, ObservedImage) else read_folder(image)
-        search = Search(self.timeline, Asking(self.things, image).demands, *self._window(first, last))
+        search = Search(self.timeline, Asking(self.things, image).demands, *self._window(first, last), self._most_steps)
         found: list[Solution] = []
         try:
             is_whole = self._find_all(search, found, _MOST_SPANS if all_moments else 1)

@@ -7,8 +7,9 @@ demand after the other at some moments of the run may find. The effort is bounde
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from powercut.image.image import ObjectKind
 from powercut.matching.demands import Demand, Pattern
@@ -38,16 +39,16 @@ def nearest(things: Things, image: ObservedImage, low: int, high: int) -> Neares
     found: Nearest | None = None
     for solution in _solutions(things, image, low, high):
         state = state_of(things, solution)
-        wrong = []
-        for difference in differences(things, state, image):
-            wrong.append(difference)
-            if len(wrong) >= (_MOST_DIFFERENCES if found is None else len(found.differences)):
-                break
-        if found is None or len(wrong) < len(found.differences):
-            found = Nearest(state, tuple(wrong))
-        if len(wrong) <= 1:
-            break
+        most = _MOST_DIFFERENCES if found is None else len(found.differences) + 1
+        wrong = tuple(islice(differences(things, state, image), most))
+        if found is None or _distance(wrong) < _distance(found.differences):
+            found = Nearest(state, wrong)
     return found
+
+
+def _distance(wrong: Sequence[Difference]) -> tuple[int, int, int]:
+    """How far a state is away: by its differences, by those that stand for many, by the bytes in them."""
+    return len(wrong), sum(d.whole for d in wrong), sum(d.length for d in wrong)
 
 
 def state_of(things: Things, solution: Solution) -> State:

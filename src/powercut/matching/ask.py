@@ -1,0 +1,115 @@
+"""Asking whether a folder is a crash state of a recorded run: what `powercut match` and `powercut.match` stand on.
+
+Before: a trace and an image, by any of their forms. After: an answer for each row. What the trace does not hold is
+never held against the image: where a trace was cut, or a program stored to a file that nobody watched, an image that no
+state explains is undecided, not impossible.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from powercut.errors import UsageError
+from powercut.findings.places import Places
+from powercut.matching.folder import read_folder
+from powercut.matching.matcher import Matcher
+from powercut.matching.observed import ObservedImage
+from powercut.matching.result import Describing, MatchResult, RowAnswer
+from powercut.matching.window import Window, window
+from powercut.model.filesystem import FileSystem, file_systems
+from powercut.model.memory import AUTO
+from powercut.states.timeline import Timeline
+from powercut.states.tree import ROOT
+from powercut.trace.layout import KIND, Kind
+from powercut.trace.reader import Trace
+
+_CUT = "the trace was cut short; what the program did later may explain the image"
+_GIVEN_UP = "the search was given up; a narrower window (--after, --before) makes it shorter"
+
+
+def match(
+    trace: str | Path | Trace,
+    image: str | Path | ObservedImage,
+    fs: str = "all",
+    *,
+    after: str | int | None = None,
+    before: str | int | None = None,
+    memory: str = AUTO.name,
+) -> MatchResult:
+    """Whether a folder is a state that a power cut could have left of a recorded run.
+
+    Args:
+        trace: the file of a trace, or an opened one.
+        image: the data folder as the power cut left it, or an `ObservedImage` that a test made.
+        fs: file system models, as for --fs: one, several with commas, or all.
+        after: a line that the program had printed before the cut, or the number of an event that was over.
+        before: a line that it had not printed yet, or the number of an event that had not begun.
+        memory: the model of mapped memory, as for --memory.
+
+    Returns:
+        The answer: `possible`, `decided`, and for each row the moments, what survived and what was lost, or the nearest
+        possible state and where the image differs from it.
+    """
+    opened = trace if isinstance(trace, Trace) else Trace.open(trace)
+    rows = file_systems(fs, memory)
+    _require_snapshot(opened)
+    observed = image if isinstance(image, ObservedImage) else read_folder(image)
+    places = Places(opened)
+    answers = [_answer(opened, row, observed, places, after, before) for row in rows]
+    return MatchResult(tuple(answers), tuple([f"{_CUT}."] if opened.truncated else []))
+
+
+def _answer(
+    trace: Trace,
+    row: FileSystem,
+    image: ObservedImage,
+    places: Places,
+    after: str | int | None,
+    before: str | int | None,
+) -> RowAnswer:
+    timeline = Timeline(trace, row)
+    _require_kinship(timeline, image)
+    moments = window(timeline, after, before)
+    matcher, words = Matcher(timeline), Describing(timeline, places)
+    found = matcher.match(image, moments.first, moments.last)
+    if found.possible:
+        return words.possible(found)
+    doubt = _doubt(timeline, moments) if found.decided else _GIVEN_UP
+    near = matcher.nearest(image, moments.first, moments.last)
+    return words.not_found(near, doubt, given_up=not found.decided)
+
+
+def _require_snapshot(trace: Trace) -> None:
+    """Refuse a trace that ends before the program's first call: nobody knows what else was in the folder."""
+    if trace.truncated and all(record[KIND] <= Kind.SNAP_OTHER for _, record in trace.calls()):
+        raise UsageError(
+            "trace-cut",
+            f"{trace.name} was cut before the program's first call: it may not hold the whole folder.",
+            "Record it again.",
+        )
+
+
+def _require_kinship(timeline: Timeline, image: ObservedImage) -> None:
+    """Refuse a folder in which no name is one that the program knows: it is another folder, not another state."""
+    known = {*timeline.tree.base.get(ROOT, {}), *timeline.index.names_in.get(ROOT, {})}
+    names = image.names(b"")
+    if names and not known.intersection(names) and not timeline.trace.truncated:
+        raise UsageError(
+            "image-foreign",
+            f"nothing in {image.title} has a name that the recorded program used.",
+            "Give the data folder itself, and the trace of the program that wrote it.",
+        )
+
+
+def _doubt(timeline: Timeline, moments: Window) -> str:
+    """Why an image that no state explains may be possible all the same; empty if it is not."""
+    if timeline.trace.truncated and moments.last is None:
+        return _CUT
+    mapped = [obj for obj, thing in enumerate(timeline.tree.things) if thing.mapped]
+    if mapped:
+        name = timeline.index.path_of(mapped[0]).decode("utf-8", "replace")
+        return f"the program may have stored to {name} through a mapping, which this trace does not hold"
+    if timeline.notes or timeline.tree.unknown:
+        why = timeline.notes[0] if timeline.notes else "the trace names a file that it never saw"
+        return f"the trace does not tell all that the program did: {why}"
+    return ""
