@@ -28,6 +28,7 @@ BENCHMARKS = (
     "memory_tracing",
     "large_trace",
     "lint",
+    "match",
     "failure_points",
     "assertions",
     "assertions_cc",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -14,9 +15,12 @@ from docsite.messages import messages
 
 from powercut.commands.main import COMMANDS, cli
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
+from powercut.matching.differences import Difference
+from powercut.matching.result import Fate, MatchResult, Moment, RowAnswer
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.report.document import document
 from powercut.report.events import Counts
+from powercut.report.match import match_document
 from powercut.report.syncs import syncs_document
 from powercut.run.figures import states_of
 from powercut.run.store import BehaviorCounts, SavedRun
@@ -130,6 +134,14 @@ def test_every_field_of_the_table_of_syncs_is_explained() -> None:
     page = (ROOT / "docs" / "syncs.md").read_text()
     assert not {key for key in keys(syncs_document(run)) if f"`{key}`" not in page}
     assert not [word for word in (*Need, *Why) if f"`{word}`" not in page]
+
+
+def test_every_field_of_a_match_is_explained() -> None:
+    fate = Fate(1, (), (), 0, 0)
+    row = RowAnswer("xfs", False, True, moments=(Moment(1, 2, "", "", "", ""),), fate=fate, nearest=fate)
+    row = replace(row, differences=(Difference(b"f", "gone"),))
+    page = (ROOT / "docs" / "match.md").read_text()
+    assert not {key for key in keys(match_document(MatchResult((row,)), "", "")) if f"`{key}`" not in page}
 
 
 def keys(value: object) -> Iterator[str]:

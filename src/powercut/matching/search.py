@@ -74,10 +74,14 @@ class Search:
     def _is_compatible(self, pattern: Pattern) -> bool:
         if pattern.low >= self.high or pattern.high <= self.low:
             return False
-        known = self._survived
-        return not any(known.get(update) is False for update in pattern.kept) and not any(
-            known.get(update) for update in pattern.lost
-        )
+        known = self._survived  # plain loops: this is most of the work
+        for update in pattern.kept:
+            if known.get(update) is False:
+                return False
+        for update in pattern.lost:  # noqa: SIM110
+            if known.get(update):
+                return False
+        return True
 
     def _is_certain(self, pattern: Pattern) -> bool:
         """Whether a pattern holds in every state that is still possible."""
@@ -140,7 +144,7 @@ class Search:
             changed, left = False, list[_Open]()
             for demand, patterns, is_open in waiting:
                 self._steps += len(patterns)
-                alive = tuple(pattern for pattern in patterns if self._is_compatible(pattern))
+                alive = tuple(filter(self._is_compatible, patterns))
                 if not alive or (len(alive) == 1 and not self._assume(alive[0])):
                     self._weights[demand] += 1
                     return None
@@ -150,7 +154,7 @@ class Search:
                     changed = is_open = True
                 if len(alive) > 1:
                     left.append((demand, alive, is_open))
-                    changed |= self._narrow(alive)
+                    changed = self._narrow(alive) or changed
             waiting = left
         if self._steps > self._most_steps:
             raise UndecidedError

@@ -31,6 +31,7 @@ from powercut.states.tree import ROOT
 from powercut.states.updates import UpdateKind
 
 _SIZE_KINDS = (UpdateKind.SIZE, UpdateKind.CUT)
+_OTHER_KINDS = (UpdateKind.ENTRY, UpdateKind.MODE, UpdateKind.XATTR)
 _COMPARED_ATTRIBUTES = b"user."  # other namespaces need privileges, or belong to the kernel
 _NO_WRITER = -1
 _REMEMBERED = 1 << 16  # small demands that are kept
@@ -108,6 +109,9 @@ class Things:
     def _by_object(self) -> dict[int, list[int]]:
         """The updates of content and size of each file, in program order."""
         kinds = np.frombuffer(self.timeline.updates.kind or b"", np.int8)
+        unknown = set(np.unique(kinds).tolist()) - {*CONTENT_KINDS, *_SIZE_KINDS, *_OTHER_KINDS}
+        if unknown:  # what they do to an image must be said here before anything is called impossible
+            raise LookupError(f"no rule says what updates of kinds {sorted(unknown)} demand")
         wanted = np.flatnonzero(np.isin(kinds, (*CONTENT_KINDS, *_SIZE_KINDS)))
         found: dict[int, list[int]] = defaultdict(list)
         for update in wanted.tolist():
