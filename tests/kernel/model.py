@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from powercut.image.image import ObjectKind
+from powercut.matching.matcher import Matcher
+from powercut.matching.observed import Node, ObservedImage, file_node, folder_node, link_node
 from powercut.model.filesystem import FileSystem
-from powercut.states.lattice import Lattice
 from powercut.states.timeline import Timeline
 from tests.kernel.calls import Story
 
-Image = frozenset
-MOST_STATES = 20_000
+Image = frozenset  # of (path, facts), as `read_folder` makes them
 
 
 def read_folder(folder: Path) -> Image:
@@ -43,43 +42,28 @@ def _attributes(path: str) -> tuple:
     return tuple(sorted((name, os.getxattr(path, name)) for name in names))
 
 
-def image_of(timeline: Timeline, state) -> Image:
-    image, found = timeline.image(state), {}
-
-    def attributes(obj: int) -> tuple:
-        return tuple(sorted((name.decode(), value) for name, value in image.xattrs(obj).items()))
-
-    def walk(folder: int, prefix: str) -> None:
-        for name, obj in image.entries(folder).items():
-            path, kind = prefix + name.decode(), image.kind(obj)
-            if kind is ObjectKind.SYMLINK:
-                found[path] = ("link", image.target(obj).decode())
-            elif kind is ObjectKind.FOLDER:
-                found[path] = ("dir", image.mode(obj), attributes(obj))
-                walk(obj, path + "/")
-            else:
-                found[path] = ("file", image.mode(obj), attributes(obj), image.read(obj, 0, 1 << 30))
-
-    walk(0, "")
-    found["."] = ("dir", image.mode(0), attributes(0))
-    return frozenset(found.items())
+def as_observed(image: Image) -> ObservedImage:
+    """What the matcher is asked."""
+    nodes: dict[bytes, Node] = {}
+    for path, (kind, *facts) in image:
+        if kind == "link":
+            nodes[path.encode()] = link_node(facts[0].encode())
+            continue
+        attributes = {name.encode(): value for name, value in facts[1]}
+        node = file_node(facts[2], facts[0], attributes) if kind == "file" else folder_node(facts[0], attributes)
+        nodes[b"" if path == "." else path.encode()] = node
+    return ObservedImage(nodes)
 
 
 class Model:
     """One row's view of one workload."""
 
     def __init__(self, story: Story, row: FileSystem) -> None:
-        self.timeline = Timeline(story.trace(), row)
-        assert not self.timeline.notes, self.timeline.notes
-        self._images: dict[tuple[int, int], set[Image] | None] = {}
+        timeline = Timeline(story.trace(), row)
+        assert not timeline.notes, timeline.notes
+        self._matcher = Matcher(timeline)
 
     def possible(self, image: Image, time: int) -> bool | None:
-        """Whether a crash at a time may leave an image; None if there are too many states to tell."""
-        key = (self.timeline.issued(time), self.timeline.count_pending(time))
-        if key not in self._images:
-            lattice = Lattice(self.timeline, time)
-            count = lattice.count(200_000)
-            few = count is not None and count <= MOST_STATES
-            self._images[key] = {image_of(self.timeline, s) for s in lattice.states()} if few else None
-        images = self._images[key]
-        return None if images is None else image in images
+        """Whether a crash at a time may leave an image; None if the matcher gives up."""
+        answer = self._matcher.match(as_observed(image), time, time, all_moments=False)
+        return answer.possible if answer.decided else None

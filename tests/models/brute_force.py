@@ -35,10 +35,9 @@ class U:
     data: bytes = b""
     effects: list = field(default_factory=list)  # (folder, name, obj | None)
     meta: bool = False  # goes through the journal
-    replaces: bool = False  # a rename over an existing name
     pieces: frozenset = frozenset()
     stored: bool = False
-    first: bool = False  # the first data of a block that had no place, or the size that came with it
+    first: bool = False  # data: the first one of a block that had no place
     frees: tuple = (0, 0)  # offsets between which blocks are given back
     keeps: int = 0  # of a cut: bytes behind it that stay
     loose: bool = False  # a size that follows no other
@@ -121,11 +120,11 @@ class Expansion:
 
     def rename(self, old, new):
         names, old, new = self.world.names, self.world.place(old), self.world.place(new)
-        obj, replaces = names[old], new in names
+        obj = names[old]
         if self._in_one_step(obj, old, new):
-            self._add("entry", obj, effects=[(*old, None), (*new, obj)], meta=True, replaces=replaces)
+            self._add("entry", obj, effects=[(*old, None), (*new, obj)], meta=True)
         else:
-            come = self._add("entry", obj, effects=[(*new, obj)], meta=True, replaces=replaces)
+            come = self._add("entry", obj, effects=[(*new, obj)], meta=True)
             after = come.n if self.row.rename is Rename.ATOMIC_IN_FOLDER else -1
             self._add("entry", obj, effects=[(*old, None)], meta=True, goes_after=after)
         del names[old]
@@ -157,11 +156,11 @@ class Expansion:
                 low = max(at, size[obj])
                 cuts = [u.n for u in self.updates if u.obj == obj and u.kind in ("cut", "zero")]
                 self._add("clear", obj, at=low, data=bytes(end - low), cut_before=max(cuts, default=-1))
-            first = self.row.replace_flushes_data and obj in self.placed and block not in self.placed[obj]
+            first = self.row.new_blocks_first and obj in self.placed and block not in self.placed[obj]
             self._place(obj, at, end)
             self._add("data", obj, at=at, data=piece, pieces=self._cells(at, end), first=first)
             if grows:
-                self._grow(obj, at, end, first)
+                self._grow(obj, at, end)
             elif (obj, block) in self.passed_over:
                 self.passed_over.discard((obj, block))
                 self._add("size", obj, at=(block + 1) * BLOCK, loose=True)
@@ -176,14 +175,14 @@ class Expansion:
         if obj in self.placed:
             self.placed[obj] |= set(range(start // BLOCK, (end - 1) // BLOCK + 1))
 
-    def _grow(self, obj, at, end, first):
+    def _grow(self, obj, at, end):
         at_once, size = self.row.size_in_journal, self.world.size[obj]
         edge = round_up(size)
         if not at_once:
             if size < edge < end:
                 self._add("size", obj, at=edge)
             self.passed_over |= {(obj, block) for block in range(edge // BLOCK, at // BLOCK)}
-        self._add("size", obj, at=end, first=first, meta=at_once, at_once=at_once)
+        self._add("size", obj, at=end, meta=at_once, at_once=at_once)
         self.world.size[obj] = end
 
     def _fill(self, obj, start, end):
@@ -212,9 +211,6 @@ class Expansion:
             return
         if obj in self.placed:
             self.placed[obj] = {block for block in self.placed[obj] if not low <= block * BLOCK < high}
-        for u in self.updates:
-            if u.obj == obj and (low <= u.at < high if u.kind == "data" else high == FOREVER):
-                u.first = False
 
     def falloc(self, path, offset, length, how):
         obj, end = self.world.obj(path), offset + length
@@ -222,17 +218,19 @@ class Expansion:
             meta = self.row.allocation_in_journal and how == ""
             self._add("size", obj, at=end, meta=meta, at_once=True)
             self.world.size[obj] = end
+        elif how != "keep" and self._has_grown(obj) and end < self.world.size[obj] and not self.row.size_in_journal:
+            self._add("size", obj, at=end, loose=True)
         if how in ("punch", "zero", "zerokeep"):
             self._hole(obj, offset, end, how == "punch")
         if how != "punch":
             self._place(obj, offset, end)
 
-    def _hole(self, obj, start, end, frees):
+    def _has_grown(self, obj):
         sizes = [u.n for u in self.updates if u.obj == obj and u.kind == "size" and not u.loose]
         cuts = [u.n for u in self.updates if u.obj == obj and u.kind == "cut"]
-        has_grown = max(sizes, default=-1) > max(cuts, default=-1)
-        if has_grown and end < self.world.size[obj] and not self.row.size_in_journal:
-            self._add("size", obj, at=end, loose=True)
+        return max(sizes, default=-1) > max(cuts, default=-1)
+
+    def _hole(self, obj, start, end, frees):
         low, high = round_up(start), end - end % BLOCK
         self._fill(obj, start, min(low, end))
         self._fill(obj, max(low, high), end)
@@ -319,11 +317,11 @@ def must_precede(a: U, b: U, us: list[U], row: FileSystem, persistent: set[int])
         return True
     if row.journal and a.meta and (b.meta or b.kind == "size"):
         return True
-    if row.exposed is Exposed.NOTHING and a.kind == "data" and b.kind == "size" and same and a.n == b.n - 1:
-        return a.op == b.op
+    if a.kind == "data" and b.kind == "size" and same and a.n == b.n - 1 and a.op == b.op:
+        return row.exposed is Exposed.NOTHING or a.first
     if row.freed_before_data and b.kind in written and same and a.frees[0] <= b.at < a.frees[1]:
         return not any(u.frees[1] and u.obj == a.obj for u in us[a.n + 1 : b.n])
-    return b.replaces and same and a.first
+    return False
 
 
 class Promises:
@@ -368,8 +366,6 @@ class Promises:
             found |= {u.n for u in mine if u.kind == "mode"}
         if obj in self.folders:
             found |= {u.n for u in past if any(e[0] == obj for e in u.effects)}
-            if row.folder_sync_commits_journal:
-                found |= {u.n for u in past if u.meta}
         if full and row.sync_persists_names:
             self.sure |= self.closed(found)
             return self.names(past, obj)

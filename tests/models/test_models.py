@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from powercut.image.image import ObjectKind
-from powercut.model.filesystem import FILE_SYSTEMS, FileSystem
+from powercut.model.filesystem import FILE_SYSTEMS, Datasync, FileSystem, Rename
 from powercut.states.lattice import Lattice
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
@@ -100,7 +100,7 @@ def test_a_sync_left_out_is_as_if_it_had_never_been() -> None:
 def test_the_twin_notices_a_wrong_model() -> None:
     """A row with one answer changed must not pass for the original: the comparison can fail."""
     original = FILE_SYSTEMS["ext4-ordered"]
-    for change in ({"journal": False}, {"replace_flushes_data": False}, {"folder_sync_commits_journal": False}):
+    for change in ({"journal": False}, {"rename": Rename.SPLIT}, {"datasync": Datasync.EVERYTHING}):
         wrong = replace(original, **change)
         assert any(_differs(seed, wrong, original) for seed in range(5000)), change
 

@@ -73,7 +73,7 @@ def test_all_rows_are_asked_by_default() -> None:
     result = powercut.match(counting(), log(b"0\n1\n\0\0"))
     assert [row.fs for row in result.rows] == list(FILE_SYSTEMS)
     possible = {row.fs for row in result.rows if row.possible}
-    assert possible == {"ext4-ordered", "ext4-writeback", "xfs", "posix"}
+    assert possible == set(FILE_SYSTEMS) - {"ext4-journal"}  # where a size never outruns its data
     assert result.possible
     assert result.decided
 

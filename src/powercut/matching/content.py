@@ -1,8 +1,8 @@
 """The bytes of one file of a timeline, cut into stretches that every update changes as a whole or not at all.
 
 What an update does to bytes is said once, in `effect_of`, as native/engine/contents.c says it for images: data shows
-itself, a truncate and a hole show zeros, and where the model lets lost data show as garbage, data that was issued and
-lost lets the bytes behind the old end of the file be anything. Each stretch shows its newest survivor.
+itself, a truncate, a hole and a zeroing show zeros, and where the model lets lost data show as garbage, the clearing of
+new bytes, once it was issued and lost, lets them be anything. Each stretch shows its newest survivor.
 
 An observed file becomes demands, one for each stretch that could have held something else. Stretches know the values
 that they can have by digest, so that a file is compared once with each of them, whatever the number of images.
@@ -18,14 +18,14 @@ from typing import NamedTuple
 from xxhash import xxh3_128_digest
 
 from powercut import _engine
-from powercut.matching.demands import NEVER_TRUE, Demand, Writer, newest_shows
+from powercut.matching.demands import NEVER_TRUE, TAME, WILD, Demand, Writer, newest_shows
 from powercut.matching.observed import Content
 from powercut.model.filesystem import Exposed
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
 
-CONTENT_KINDS = (UpdateKind.DATA, UpdateKind.CUT, UpdateKind.ZERO)
+CONTENT_KINDS = (UpdateKind.DATA, UpdateKind.CUT, UpdateKind.ZERO, UpdateKind.FILL)
 _DIGESTED = 1 << 16  # stretches of more bytes are compared piece by piece, which passes over holes
 _PIECE = 1 << 20  # how much of them is read at once
 _REMEMBERED = 4096  # files of observed images whose demands are kept
@@ -40,7 +40,7 @@ class Effect(NamedTuple):
         start: the first byte.
         end: behind the last one.
         data: where the bytes for `start` are in the trace, or -1: zeros.
-        wild: from where on the bytes may be anything if the update was issued and lost.
+        wild: whether the bytes may be anything if the update was issued and lost, as for a `Writer`.
     """
 
     start: int
@@ -54,12 +54,14 @@ def effect_of(timeline: Timeline, update: int) -> Effect:
     updates = timeline.updates
     kind, start, length = updates.kind[update], updates.start[update], updates.length[update]
     if kind == UpdateKind.DATA:
-        garbage = timeline.row.exposed is Exposed.GARBAGE
-        return Effect(start, start + length, updates.data[update], updates.fresh[update] if garbage else NEVER)
+        return Effect(start, start + length, updates.data[update], TAME)
     if kind == UpdateKind.CUT:
-        return Effect(start, NEVER, -1, NEVER)
+        return Effect(start + length, NEVER, -1, TAME)
     if kind == UpdateKind.ZERO:
-        return Effect(start, start + length, -1, NEVER)
+        return Effect(start, start + length, -1, TAME)
+    if kind == UpdateKind.FILL:
+        is_wild = timeline.row.exposed is Exposed.GARBAGE and updates.fresh[update] != NEVER
+        return Effect(start, start + length, -1, updates.data[update] if is_wild else TAME)
     raise LookupError(f"no rule says what an update of kind {kind} does to bytes")
 
 
@@ -76,7 +78,7 @@ class Stretch:
 
     start: int
     end: int
-    writers: tuple[tuple[int, int, bool], ...]
+    writers: tuple[tuple[int, int, int], ...]
     classes: list[int] = field(default_factory=list)
     by_digest: dict[bytes, int] = field(default_factory=dict)
     demands: dict[int, Demand | None] = field(default_factory=dict)
@@ -149,7 +151,7 @@ class FileBytes:
             if survivors.survives(update):
                 shown = data
                 break
-            if wild and update < issued:
+            if wild != TAME and update < issued and (wild == WILD or survivors.survives(wild)):
                 return
         position = stretch.start
         while (position := self._next_data(content, [-1 if shown is None else shown], position)) < end:
@@ -226,8 +228,6 @@ def _cut_up(timeline: Timeline, updates: Iterable[int]) -> Iterator[Stretch]:
     begins: dict[int, list[int]] = {}
     for position, (_, effect) in enumerate(effects):
         edges |= {effect.start, effect.end}
-        if effect.start < effect.wild < effect.end:
-            edges.add(effect.wild)
         begins.setdefault(effect.start, []).append(position)
     alive: set[int] = set()
     marks = sorted(edges)
@@ -239,9 +239,9 @@ def _cut_up(timeline: Timeline, updates: Iterable[int]) -> Iterator[Stretch]:
 
 def _writers(
     effects: Sequence[tuple[int, Effect]], alive: Iterable[int], start: int
-) -> Iterator[tuple[int, int, bool]]:
+) -> Iterator[tuple[int, int, int]]:
     """The updates that reach the bytes from `start` on, newest first."""
     for position in sorted(alive, reverse=True):
         update, effect = effects[position]
         if effect.end > start:
-            yield update, effect.data + start - effect.start if effect.data >= 0 else -1, effect.wild <= start
+            yield update, effect.data + start - effect.start if effect.data >= 0 else -1, effect.wild

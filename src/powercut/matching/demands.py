@@ -10,7 +10,7 @@ A pattern also bounds the moment of the crash: what survived was issued, what wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,6 +56,7 @@ class Demand:
 
 
 NEVER_TRUE = Demand(())
+TAME, WILD = -2, -1
 
 
 class Writer(NamedTuple):
@@ -64,13 +65,14 @@ class Writer(NamedTuple):
     Attributes:
         update: its number.
         fits: whether the place shows the observed value if this is the newest survivor.
-        wild: whether the place may show anything if this update was issued and lost.
+        wild: whether the place may show anything if this update was issued and lost: never (TAME), always (WILD), or if
+            the update of this number survived.
         target: the object that a name stands for then.
     """
 
     update: int
     fits: bool
-    wild: bool = False
+    wild: int = TAME
     target: int = NO_OBJECT
 
 
@@ -89,10 +91,11 @@ class Losses:
         self._updates.append(update)
         self.high = min(self.high, self._timeline.updates.guaranteed[update])
 
-    def end_before(self, time: int) -> None:
-        """Let the crash come before a time at which none of these updates was issued."""
-        self._updates = []
-        self.high = min(self.high, time)
+    def before(self, time: int) -> Losses:
+        """The same where the crash comes before a time at which none of these updates was issued."""
+        earlier = Losses(self._timeline)
+        earlier.high = min(self.high, time)
+        return earlier
 
     @property
     def updates(self) -> tuple[int, ...]:
@@ -108,28 +111,41 @@ def newest_shows(timeline: Timeline, writers: Sequence[Writer], base: Writer | N
         writers: all updates of the place, newest first.
         base: what the snapshot gives it, if that fits; its update does not matter.
     """
-    event = timeline.updates.event
-    lost, patterns, last = Losses(timeline), list[Pattern](), -1
-    for writer in writers:
-        update, issued = writer.update, 2 * event[writer.update]
+    return list(_shown(timeline, writers, base, Losses(timeline), was_lost=False))
+
+
+def _shown(
+    timeline: Timeline, writers: Sequence[Writer], base: Writer | None, lost: Losses, *, was_lost: bool
+) -> Iterator[Pattern]:
+    """Patterns in which some newer updates were lost. `was_lost`: a wild one with what it hangs on is among them."""
+    last = -1
+    for position, writer in enumerate(writers):
+        update, issued = writer.update, 2 * timeline.updates.event[writer.update]
         if update == last:  # an update that changes a name twice: the newer change hides this one
             continue
         last = update
-        if writer.wild:
+        if writer.wild != TAME:
             # Issued and lost, it lets the place show anything. So it does not matter what became of it, if it fits.
+            high, hangs_on = min(lost.high, timeline.updates.guaranteed[update]), writer.wild
+            kept = () if hangs_on == WILD else (hangs_on,)
             if writer.fits:
-                patterns.append(Pattern((), lost.updates, issued, lost.high, writer.target))
-            else:
-                high = min(lost.high, timeline.updates.guaranteed[update])
-                patterns.append(Pattern((), (*lost.updates, update), issued, high, writer.target))
-            lost.end_before(issued)
+                yield Pattern((update,) if kept else (), lost.updates, issued, lost.high, writer.target)
+            if kept or not writer.fits:
+                yield Pattern(kept, (*lost.updates, update), issued, high, writer.target)
+            if not was_lost:  # otherwise the same without those losses says more
+                earlier = lost.before(issued)
+                yield from _shown(timeline, writers[position + 1 :], base, earlier, was_lost=False)
+            if hangs_on == WILD:
+                return
+            was_lost = True
+            lost.add(update)
+            lost.add(hangs_on)
             continue
         if writer.fits:
-            patterns.append(Pattern((update,), lost.updates, issued, lost.high, writer.target))
+            yield Pattern((update,), lost.updates, issued, lost.high, writer.target)
         lost.add(update)
     if base is not None:
-        patterns.append(Pattern((), lost.updates, START, lost.high, base.target))
-    return patterns
+        yield Pattern((), lost.updates, START, lost.high, base.target)
 
 
 class SizeWriter(NamedTuple):

@@ -61,12 +61,10 @@ class FileSystem:
         journal: changes of names, sizes by truncate, modes and attributes persist in program order.
         data_in_journal: file data goes through the journal too, in program order with everything else.
         size_in_journal: so does a size that a write grows, at once; otherwise it waits until the data is written back.
-        folder_sync_commits_journal: a sync of any folder makes all earlier journalled changes durable; otherwise a sync
-            reaches as far as the last change of the file or folder itself.
         sync_persists_names: a sync of a file or folder makes its own names durable.
         datasync: what fdatasync does beside its task.
         rename: the steps of a rename.
-        replace_flushes_data: a rename over an existing file waits for the first data in new blocks of the new one.
+        new_blocks_first: a size that comes with a new block waits for the data in it.
         truncate: the steps of a truncate.
         freed_before_data: data never persists in a block that was freed before the truncate or hole that freed it.
         allocation_in_journal: a size grown by fallocate is a journalled change.
@@ -80,10 +78,9 @@ class FileSystem:
     sync_persists_names: bool
     data_in_journal: bool = False
     size_in_journal: bool = False
-    folder_sync_commits_journal: bool = False
     datasync: Datasync = Datasync.NOTHING
     rename: Rename = Rename.ATOMIC
-    replace_flushes_data: bool = False
+    new_blocks_first: bool = False
     truncate: Truncate = Truncate.ZEROED_APART
     freed_before_data: bool = True
     allocation_in_journal: bool = True
@@ -99,10 +96,8 @@ class FileSystem:
 _EXT4 = FileSystem(
     name="ext4-ordered",
     journal=True,
-    folder_sync_commits_journal=True,
     sync_persists_names=True,
     datasync=Datasync.CREATION,
-    replace_flushes_data=True,
     truncate=Truncate.ZEROED_EARLY,
 )
 
@@ -119,8 +114,8 @@ FILE_SYSTEMS: dict[str, FileSystem] = {
             exposed=Exposed.NOTHING,
             truncate=Truncate.AT_ONCE,
         ),
-        replace(_EXT4, name="ext4-nodelalloc", size_in_journal=True),
-        replace(_EXT4, name="ext4-noauto_da_alloc", replace_flushes_data=False),
+        replace(_EXT4, name="ext4-nodelalloc", size_in_journal=True, new_blocks_first=True),
+        replace(_EXT4, name="ext4-noauto_da_alloc"),  # which changes how often a state is left, not which ones
         FileSystem(name="xfs", journal=True, sync_persists_names=True, datasync=Datasync.EVERYTHING),
         FileSystem(
             name="btrfs",

@@ -9,11 +9,10 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
   R4  where a size never outruns its data, a grown size needs the data it covers;
   R5  where freeing comes before data, data needs the last truncate or hole of its file if that freed its block; sizes
       need the last truncate;
-  R6  where a replace flushes, a rename over an existing name needs the first write to each new block of the file it
-      moves, if the program made that file, and the size that this write brought;
+  R6  where new blocks come first, a size that comes with the first write to a new block of a file that the program made
+      needs that write;
   R7  fsync guarantees the file's updates, a folder's names; where syncs persist names, all changes of the names of the
-      file or folder (without a journal: its names of this moment, and new folders above them); with a journal that
-      folders commit, that of a folder guarantees all metadata issued so far;
+      file or folder (without a journal: its names of this moment, and new folders above them);
   R8  fdatasync guarantees data, sizes and truncates of the file; beside it what the row says; of a folder it is fsync;
   R9  a write with O_SYNC or O_DSYNC, and msync, end with an fsync or fdatasync that leaves out data in other pages, and
       sizes that lie behind them and were grown by writes; sync and syncfs guarantee all; sync_file_range nothing;
@@ -21,7 +20,7 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
   R11 a truncate or hole is up to three kinds of updates: the zeroing of parts of blocks, which is data; the cut itself;
       and the freeing of whole blocks;
   R12 a size that waits for write-back may also persist as the end of a block below it: of the block in which the file
-      ended before, and of blocks in a hole that are written later.
+      ended before, and of blocks in a hole that are written later; or as the end of a range that fallocate changes.
 
 What the program stores through mappings follows `memory_rules.py`, in the same order of events.
 
@@ -117,10 +116,7 @@ class Rules:
         self._holes: dict[int, list[tuple[int, int]]] = {}  # file -> offsets, in blocks, that sizes grew over
         self._at_once: set[int] = set()  # sizes that wait for no write-back
         self._creation: dict[int, int] = {}  # file or folder -> the update that gave it its first name
-        # Of files that the program made: the blocks that have, or may have, a place on the disk; and the first writes
-        # to those that had none, with their sizes.
-        self._placed: dict[int, set[int]] = {}
-        self._first_writes: dict[int, list[int]] = defaultdict(list)
+        self._placed: dict[int, set[int]] = {}  # R6: blocks that have, or may have, a place on the disk
         self._last_name: dict[tuple[int, bytes], int] = {}
         self._last_attribute: dict[tuple[int, int], int] = {}
         self._last_journal = -1
@@ -231,7 +227,7 @@ class Rules:
         return number
 
     def _add_data(self, obj: int, start: int, length: int, blob: int, old_size: int) -> None:
-        """Append one piece of data, and the size it grows the file to (R1, R3, R4, R5, R12)."""
+        """Append one piece of data, and the size it grows the file to (R1, R3 to R6, R12)."""
         end, in_journal = start + length, self.row.data_in_journal
         if end > old_size and self.row.exposed is Exposed.GARBAGE:
             self._clear(obj, max(start, old_size), end)
@@ -239,15 +235,11 @@ class Rules:
         data = self._add(UpdateKind.DATA, obj, needs, in_journal, start=start, length=length, data=blob)
         self._of_object[obj].append(data)
         placed = self._placed.get(obj)
-        is_first = placed is not None and start // BLOCK not in placed
+        waits = self.row.exposed is Exposed.NOTHING or (placed is not None and start // BLOCK not in placed)
         if placed is not None:
             placed.add(start // BLOCK)
-        if is_first:
-            self._first_writes[obj].append(data)
         if end > old_size:
-            self._grow_by_write(obj, start, end, [data] if self.row.exposed is Exposed.NOTHING else [])
-            if is_first:
-                self._first_writes[obj].append(self._last_size[obj])
+            self._grow_by_write(obj, start, end, [data] if waits else [])
         elif obj in self._holes:
             self._write_into_hole(obj, start)
 
@@ -331,13 +323,10 @@ class Rules:
             self._of_object[obj] = left
         if within is None:
             self._holes.pop(obj, None)
-            self._first_writes.pop(obj, None)
         if obj in self._in_lines:
             self._guarantee(self._chains.last_updates(obj, *(within or (0, NEVER))))
         if is_folder:
             self._guarantee(self._inside.pop(obj, ()))
-            if self.row.folder_sync_commits_journal and self._last_journal >= 0:
-                self._guarantee((self._last_journal,))
         if self.row.sync_persists_names and not data_only:
             self._guarantee_names(obj)
         elif self.row.datasync is Datasync.CREATION and obj in self._creation:
@@ -359,7 +348,7 @@ class Rules:
         """R9: sync and syncfs."""
         self._guarantee(range(self._all_synced, len(self.updates)))
         self._all_synced = len(self.updates)
-        for waiting in (self._of_object, self._naming, self._inside, self._first_writes):
+        for waiting in (self._of_object, self._naming, self._inside):
             waiting.clear()
         self._holes.clear()
 
@@ -431,7 +420,7 @@ class Rules:
             thing.target = self.trace.blob(event[DATA], event[LENGTH])
         place = None if event[FLAGS] & Flag.TMPFILE else self._place(event, PATH)
         obj = self.tree.add(event[INODE], thing)
-        if kind is ObjectKind.FILE and self.row.replace_flushes_data:
+        if kind is ObjectKind.FILE and self.row.new_blocks_first:
             self._placed[obj] = set()
         if place is not None:
             self._creation[obj] = self._add_entry(obj, [(*place, obj)])
@@ -462,12 +451,11 @@ class Rules:
             self.tree.put(*old, replaced)
             self.tree.put(*new, obj)
             return
-        needs = list(self._first_writes.get(obj, ())) if replaced is not None else []
         if self._is_split(obj, old, new):
-            come = self._add_entry(obj, [(*new, obj)], needs)
+            come = self._add_entry(obj, [(*new, obj)])
             self._add_entry(obj, [(*old, -1)], [come] if self.row.rename is Rename.ATOMIC_IN_FOLDER else [])
         else:
-            self._add_entry(obj, [(*old, -1), (*new, obj)], needs)
+            self._add_entry(obj, [(*old, -1), (*new, obj)])
         self.tree.live[old[0]].pop(old[1], None)
         self.tree.put(*new, obj)
 
@@ -521,15 +509,15 @@ class Rules:
             # Zeroing is a step of its own: neither it nor what comes later waits for the size.
             self._grow(obj, end, [], self.row.allocation_in_journal and not mode & FALLOC_ZERO_RANGE)
             self._at_once.add(self._last_size[obj])
+        elif obj in self._last_size and end < size and mode != FALLOC_KEEP_SIZE and not self.row.size_in_journal:
+            self._add_size(obj, end, [], False)  # a size that waits may persist as the end of the range (R12)
         if mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE):
             self._make_hole(obj, start, end, frees=bool(mode & FALLOC_PUNCH_HOLE))
         if not mode & FALLOC_PUNCH_HOLE:
             self._place_blocks(obj, start, end)
 
     def _make_hole(self, obj: int, start: int, end: int, *, frees: bool) -> None:
-        """R11: parts of blocks become zeros, whole blocks are freed; a size that waits may persist as the hole's end (R12)."""
-        if obj in self._last_size and end < self.tree.size[obj] and not self.row.size_in_journal:
-            self._add_size(obj, end, [], False)
+        """R11: parts of blocks become zeros, whole blocks are freed."""
         low, high = -(-start // BLOCK) * BLOCK, end // BLOCK * BLOCK
         self._add_fill(obj, start, min(low, end))
         self._add_fill(obj, max(high, low), end)
@@ -544,14 +532,6 @@ class Rules:
             self._freed[obj] = (cut, low, high)
         if obj in self._placed:
             self._placed[obj] = {block for block in self._placed[obj] if not low <= block * BLOCK < high}
-            kept = [u for u in self._first_writes[obj] if not self._is_within(u, low, high)]
-            self._first_writes[obj] = kept
-
-    def _is_within(self, update: int, low: int, high: int) -> bool:
-        """Whether a first write, or the size it brought, is gone with freed blocks."""
-        if self.updates.kind[update] == UpdateKind.SIZE:
-            return high == NEVER
-        return low <= self.updates.start[update] < high
 
     def _place_blocks(self, obj: int, start: int, end: int) -> None:
         """Blocks that are given their place on the disk before anything is written to them."""

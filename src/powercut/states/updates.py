@@ -25,8 +25,8 @@ class UpdateKind(IntEnum):
     ENTRY = 5  # names change: `start` is the first of `length` effects, which happen together
     MODE = 6  # permission bits become `start`
     XATTR = 7  # attribute `start` (a name number) becomes blob `data` of `length` bytes, or goes (data -1)
-    FILL = 8  # bytes `start` to `start + length` of a block are written as zeros. If `fresh` is not NEVER, they lay behind
-    #           the end of the file: where this is lost, garbage shows, if `data` (a truncate, or -1) survived
+    FILL = 8  # bytes `start` to `start + length` of a block are written as zeros. If `fresh` is not NEVER, they lay
+    #           behind the end of the file: where this is lost, garbage shows, if `data` (a truncate, or -1) survived
 
 
 class Updates:
