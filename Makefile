@@ -1,5 +1,6 @@
 # make demo: set-up, then powercut on two small programs with real mistakes.
 # make test: set-up, then all tests. make test-ray: those that need Ray. make dist: sdist and wheel, into dist/.
+# make test-kernel: the models against the file systems of this machine's kernel (root); ARGS="--help" says more.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,7 +14,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 C_FORMAT := $(wildcard native/*.h native/*/*.c native/*/*.h native/*/*/*.c native/*/*/*.h)
 NATIVE := $(C_FORMAT) $(wildcard native/*/*/*.S)
 
-.PHONY: setup demo test test-ray lint format bench dist site clean
+.PHONY: setup demo test test-ray test-kernel lint format bench dist site clean
 
 setup: $(STAMP)
 
@@ -51,6 +52,11 @@ $(RAY_STAMP): $(STAMP)
 
 test-ray: $(RAY_STAMP)
 	$(RAY_VENV)/bin/python -m pytest tests/integration/test_ray.py
+
+# Real file systems on loop devices, in a namespace of their own: nothing is left behind. Without root it says so.
+test-kernel: setup
+	-tools/system-packages.sh kernel
+	$(BIN)/python -m tests.kernel $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

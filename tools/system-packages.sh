@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes sure the Debian packages that powercut builds and tests with are there: installs them when root,
 # otherwise prints the exact command and stops. What is only wanted is not worth stopping for.
-# With the word "browser": what tests of the HTML report want, beside that.
+# With the word "browser": what tests of the HTML report want, beside that; with "kernel": what make test-kernel needs.
 set -eu
 
 missing=""
@@ -31,6 +31,14 @@ want /usr/include/libpmem.h libpmem-dev                  # with the next one: th
 want /usr/include/libpmemobj.h libpmemobj-dev
 if [ "${1:-}" = browser ]; then
     want chromium chromium
+fi
+if [ "${1:-}" = kernel ]; then
+    PATH="$PATH:/usr/sbin:/sbin" # mkfs is not in every user's path
+    want mkfs.ext4 e2fsprogs
+    want mkfs.xfs xfsprogs
+    want mkfs.btrfs btrfs-progs
+    want pkg-config pkg-config
+    want /usr/include/fuse3/fuse.h libfuse3-dev
 fi
 
 # The interpreter that will make the environment must bring its headers and venv with it.

@@ -42,7 +42,8 @@ typedef struct {
 
 /* A mapped file, as it is during one run. */
 struct file {
-    int32_t obj, cut; /* cut: the last truncate or hole, which freed the blocks from freed_from to freed_to; or -1 */
+    int32_t obj,
+        cut; /* cut: the last truncate or hole, which freed the blocks from freed_from to freed_to; or -1 */
     int64_t size, freed_from, freed_to;
     int flags;
 };
@@ -237,7 +238,8 @@ static bool store(Chains *self, struct work *work, const struct pc_memory *recor
         return false;
     if (before >= 0)
         work->needs[work->need_count++] = before;
-    if (file->cut >= 0 && file->freed_from <= (int64_t)record->offset && (int64_t)record->offset < file->freed_to)
+    if (file->cut >= 0 && file->freed_from <= (int64_t)record->offset &&
+        (int64_t)record->offset < file->freed_to)
         work->needs[work->need_count++] = file->cut;
     work->obj[number] = file->obj;
     work->event[number] = (int32_t)event;
@@ -343,7 +345,8 @@ static bool read_file(PyObject *item, struct files *files) {
     int number;
     struct file file;
     long long size, freed_from, freed_to;
-    if (!PyArg_ParseTuple(item, "iiLi(iLL)", &number, &file.obj, &size, &file.flags, &file.cut, &freed_from, &freed_to))
+    if (!PyArg_ParseTuple(item, "iiLi(iLL)", &number, &file.obj, &size, &file.flags, &file.cut, &freed_from,
+                          &freed_to))
         return false;
     if (number < 0 || number >= MOST_FILES) {
         PyErr_SetString(PyExc_ValueError, "a file number that cannot be");

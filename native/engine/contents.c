@@ -132,7 +132,8 @@ int64_t pc_size(const Survivors *s, int32_t file) {
         }
     }
     struct span sizes = pc_owned(h, h->size_updates, h->size_count, file);
-    bool only_grows = cuts.first == cuts.last && h->ascending[file]; /* then the last one that survived is the largest */
+    bool only_grows =
+        cuts.first == cuts.last && h->ascending[file]; /* then the last one that survived is the largest */
     for (int64_t i = pc_issued_end(h->size_updates, sizes, s->issued) - 1; i >= sizes.first; i--) {
         int32_t update = h->size_updates[i];
         if (update < cut) {

@@ -92,7 +92,8 @@ static inline bool pc_is_written(const History *h, int32_t update) {
 /* Whether an update that is lost shows as garbage, in a state or (without one) in any. */
 bool pc_shows_lost(const History *history, const Survivors *s, int32_t update);
 
-/* The first byte that an update of content changes; a truncate changes all behind it, others `length` bytes. */
+/* The first byte that an update of content changes; a truncate changes all behind it, others `length` bytes.
+ */
 static inline int64_t pc_first_byte(const History *h, int32_t update) {
     return h->start[update] + (h->kind[update] == CUT ? h->length[update] : 0);
 }

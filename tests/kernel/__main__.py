@@ -42,8 +42,11 @@ def main() -> int:
     options = _options()
     lacking = missing(options.rows)
     if lacking is not None:
-        print(f"test-kernel: {lacking}. Nothing was recorded; make test replays the ledger without it.", file=sys.stderr)
+        print(
+            f"test-kernel: {lacking}. Nothing was recorded; make test replays the ledger without it.", file=sys.stderr
+        )
         return 3
+    signal.signal(signal.SIGTERM, _interrupt)
     folder = Path(tempfile.mkdtemp(prefix="powercut-kernel-"))
     try:
         enter_namespace()
@@ -60,15 +63,23 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make test-kernel", description=__doc__)
-    parser.add_argument("--rows", default="ext4-ordered,ext4-journal,xfs,btrfs", help="file systems, with commas, or all")
+    parser.add_argument(
+        "--rows", default="ext4-ordered,ext4-journal,xfs,btrfs", help="file systems, with commas, or all"
+    )
     parser.add_argument("--workloads", type=int, default=100, help="random ones on each file system (default 100)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start nothing new after so long")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the first seed (default: by the clock)")
     parser.add_argument("--sectors", action="store_true", help="tear writes into sectors, and ask the rows of --tear")
     parser.add_argument("--questions", default="", help="ask directed questions: names with commas, or all")
-    parser.add_argument("--write", metavar="FOLDER", nargs="?", const=ledger.FOLDER, help="put what was seen into the ledger")
+    parser.add_argument(
+        "--write", metavar="FOLDER", nargs="?", const=ledger.FOLDER, help="put what was seen into the ledger"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     options.rows = list(KINDS) if options.rows == "all" else options.rows.split(",")
@@ -96,7 +107,9 @@ class _Run:
         context = get_context("fork")
         tasks, results = context.SimpleQueue(), context.SimpleQueue()
         workers = [
-            context.Process(target=_work, args=(number, self._folder, self._recorder, self._options.sectors, tasks, results))
+            context.Process(
+                target=_work, args=(number, self._folder, self._recorder, self._options.sectors, tasks, results)
+            )
             for number in range(self._options.jobs)
         ]
         started, waiting = time.monotonic(), self._tasks()

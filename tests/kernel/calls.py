@@ -91,7 +91,9 @@ class Performer:
     def perform(self, number: int, line: str) -> None:
         """Make the call of a line; an OSError says that it failed."""
         what, *words = line.split(" ")
-        getattr(self, "_" + what.lstrip("~").replace("-", "_") + ("_behind" if is_background(line) else ""))(number, *words)
+        getattr(self, "_" + what.lstrip("~").replace("-", "_") + ("_behind" if is_background(line) else ""))(
+            number, *words
+        )
 
     def close(self) -> None:
         for mapping in self._maps:
@@ -218,9 +220,7 @@ class Performer:
 
     def _writeback_behind(self, number: int, path: str, at: str, count: str, how: str = "") -> None:
         descriptor = self._with(path, os.O_RDONLY)
-        _LIBC.sync_file_range(
-            descriptor, ctypes.c_long(int(at)), ctypes.c_long(int(count)), 7 if how == "wait" else 2
-        )
+        _LIBC.sync_file_range(descriptor, ctypes.c_long(int(at)), ctypes.c_long(int(count)), 7 if how == "wait" else 2)
         os.close(descriptor)
 
     def _commit_behind(self, number: int) -> None:

@@ -104,7 +104,9 @@ def build_recorder(folder: Path) -> Path:
     program = folder / "recorder"
     source = Path(__file__).with_name("recorder.c")
     try:
-        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], check=True, capture_output=True, text=True)
+        flags = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", "fuse3"], check=True, capture_output=True, text=True
+        )
         command = ["gcc", "-O2", str(source), "-o", str(program), *flags.stdout.split()]
         subprocess.run(command, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:

@@ -65,5 +65,6 @@ class Model:
 
     def possible(self, image: Image, time: int) -> bool | None:
         """Whether a crash at a time may leave an image; None if the matcher gives up."""
+        time = max(time, self._matcher.first)
         answer = self._matcher.match(as_observed(image), time, time, all_moments=False)
         return answer.possible if answer.decided else None

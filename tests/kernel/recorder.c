@@ -1,15 +1,16 @@
 /* A disk that remembers: one FUSE folder with three files.
  *
  *   disk  the disk, as long as BASE and with its content. Writes change a private copy, and are logged.
- *   ctl   takes words: "mark N" puts N into the log; "delay USEC" lets each write take up to so long, so that later
- *         ones overtake it; "reset" empties the log and makes the disk that of BASE again.
- *   log   the log: records of {u32 kind, u32 length, u64 offset or mark}, data behind those of writes.
+ *   ctl   takes words: "mark N" puts N into the log; "delay USEC" lets each write take up to so long, so that
+ * later ones overtake it; "reset" empties the log and makes the disk that of BASE again. log   the log:
+ * records of {u32 kind, u32 length, u64 offset or mark}, data behind those of writes.
  *
- * A write is logged when it is finished, a flush when it arrives: what stands before a flush is what that flush makes
- * durable.
+ * A write is logged when it is finished, a flush when it arrives: what stands before a flush is what that
+ * flush makes durable.
  *
- * usage: recorder BASE FOLDER. It prints "ready" once the folder is there, leaves the mount to the namespace that it
- * was started in, and ends when nobody has it mounted any more: so it never ends under a mounted file system. */
+ * usage: recorder BASE FOLDER. It prints "ready" once the folder is there, leaves the mount to the namespace
+ * that it was started in, and ends when nobody has it mounted any more: so it never ends under a mounted file
+ * system. */
 #define FUSE_USE_VERSION 31
 #define _GNU_SOURCE
 #include <errno.h>
@@ -106,7 +107,8 @@ static int control(const char *text, size_t size) {
     return (int)size;
 }
 
-static int rec_write(const char *path, const char *data, size_t size, off_t offset, struct fuse_file_info *fi) {
+static int rec_write(const char *path, const char *data, size_t size, off_t offset,
+                     struct fuse_file_info *fi) {
     (void)fi;
     if (strcmp(path, "/ctl") == 0) {
         return control(data, size);
@@ -134,7 +136,8 @@ static int rec_fsync(const char *path, int datasync, struct fuse_file_info *fi) 
     return 0;
 }
 
-/* What a hole is punched for (discard, zeroes by the device) is done as a write of zeros; nothing else is known here. */
+/* What a hole is punched for (discard, zeroes by the device) is done as a write of zeros; nothing else is
+ * known here. */
 static int rec_fallocate(const char *path, int mode, off_t offset, off_t length, struct fuse_file_info *fi) {
     (void)path, (void)mode, (void)offset, (void)length, (void)fi;
     return -EOPNOTSUPP;

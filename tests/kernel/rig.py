@@ -64,7 +64,7 @@ class Examined:
 
 
 def record(bench: Bench, plan: Plan) -> tuple[list[Entry], Story]:
-    """Run a workload; its log, and its story as far as the calls succeeded. Marks are 2 x line, + 1 once it returned."""
+    """Run a workload; its log and its story. Marks are 2 x line, and 1 more once it returned."""
     story = Story()
 
     def work(folder: Path, mark) -> None:

@@ -31,15 +31,14 @@ class Maker:
     def make(self) -> Plan:
         rnd = self._random
         length = rnd.randint(2, 8)
-        while len(self._lines) < length:
+        while len(self._lines) < length or not self._story.events:
             line = self._pick()
             try:
                 self._story.tell(len(self._lines), line)
             except InvalidCall:
                 continue
             self._lines.append(line)
-        plan = Plan(tuple(self._lines), rnd.random() < 0.5, rnd.random() < 0.3, rnd.randrange(1 << 30))
-        return plan
+        return Plan(tuple(self._lines), rnd.random() < 0.5, rnd.random() < 0.3, rnd.randrange(1 << 30))
 
     def _path(self) -> str:
         return self._random.choice(self._focus if self._random.random() < 0.8 else _PATHS)
@@ -72,7 +71,8 @@ class Maker:
         if kind == "truncate":
             return f"truncate {self._there()} {rnd.choice(_CUTS)}"
         if kind == "falloc":
-            return f"falloc {self._there()} {at} {size}{rnd.choice(['', ' keep', ' punch', ' punch', ' zero', ' zerokeep'])}"
+            how = rnd.choice(["", " keep", " punch", " punch", " zero", " zerokeep"])
+            return f"falloc {self._there()} {at} {size}{how}"
         if kind == "chmod":
             return f"chmod {self._there()} {rnd.choice(['600', '640'])}"
         if kind == "setxattr":

@@ -397,7 +397,9 @@ class Promises:
     def _new_folders(self, past: list[U], folder: int, homes: dict) -> set[int]:
         found: set[int] = set()
         while folder != 0:
-            changes = [u for u in past if u.kind == "entry" and (u.obj == folder or any(e[2] == folder for e in u.effects))]
+            changes = [
+                u for u in past if u.kind == "entry" and (u.obj == folder or any(e[2] == folder for e in u.effects))
+            ]
             if len([u for u in changes if u.n not in self.sure or u.creates]) == 1 and all(u.creates for u in changes):
                 found |= {u.n for u in changes}
             folder = homes.get(folder, 0)

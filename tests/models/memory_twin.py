@@ -38,9 +38,7 @@ def promised(promises, i: int, what: str, obj) -> set[int]:
             sure |= set(mine)
     if what == "flush" and obj in promises.persistent:
         line = ops[i][2] // 64
-        in_line = {
-            u.n for u in us if u.op < i and u.obj == obj and u.kind in ("data", "fill") and line in lines(u)
-        }
+        in_line = {u.n for u in us if u.op < i and u.obj == obj and u.kind in ("data", "fill") and line in lines(u)}
         if ops[i][4] == "clflush" or fenced(ops, i, ops[i][3], until):
             sure |= in_line
     return sure

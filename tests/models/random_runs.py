@@ -154,7 +154,11 @@ SYNCS = ("fsync", "fdatasync", "sync", "msync", "flush", "fence")
 def without_some_syncs(ops: list[tuple], seed: int) -> tuple[list[tuple], list[int]]:
     """The run of a program that lacks some of the syncs, flushes and fences, and which operations these were."""
     rnd = random.Random(seed)
-    gone = [i for i, op in enumerate(ops) if (op[0] in SYNCS or (op[0] == "write" and "sync" in op[4])) and rnd.random() < 0.5]
+    gone = [
+        i
+        for i, op in enumerate(ops)
+        if (op[0] in SYNCS or (op[0] == "write" and "sync" in op[4])) and rnd.random() < 0.5
+    ]
     return [_unsynced(op) if i in gone else op for i, op in enumerate(ops)], gone
 
 

@@ -237,9 +237,7 @@ def _cut_up(timeline: Timeline, updates: Iterable[int]) -> Iterator[Stretch]:
         yield Stretch(start, end, tuple(_writers(effects, alive, start)))
 
 
-def _writers(
-    effects: Sequence[tuple[int, Effect]], alive: Iterable[int], start: int
-) -> Iterator[tuple[int, int, int]]:
+def _writers(effects: Sequence[tuple[int, Effect]], alive: Iterable[int], start: int) -> Iterator[tuple[int, int, int]]:
     """The updates that reach the bytes from `start` on, newest first."""
     for position in sorted(alive, reverse=True):
         update, effect = effects[position]

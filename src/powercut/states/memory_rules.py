@@ -12,8 +12,7 @@ Before: the events of a trace, and the memory row of each mapped file. After: up
       ones as in M4;
   M6  fsync of a file guarantees its stores; msync those in its pages (and the file's sizes and truncates);
   M7  a store to persistent memory happens after the file's size, truncates and names are durable: the mapping of
-      persistent memory (MAP_SYNC) sees to that at the page fault;
-  M8  a rename over an existing name (R6) does not wait for stores to persistent memory.
+      persistent memory (MAP_SYNC) sees to that at the page fault.
 
 M1 to M5 are applied by `native/engine/chains.c`, run by run; the rest by `rules.py`.
 
