@@ -125,9 +125,9 @@ def test_without_any_time_the_first_failing_state_is_a_finding_and_the_others_ar
     (finding,), counts = explore(
         ops, lambda files, acked: not acked or files.get("a") == b"A" * 8192, "xfs", seconds=60.0
     )
-    assert finding.cut_short and finding.locations and finding.occurrences == 1
-    assert counts.failed > 1
-    assert counts.unexplained >= counts.failed - 1  # states whose image had been judged are counted, too
+    assert finding.cut_short and finding.locations
+    assert counts.failed > 1 and counts.unexplained >= counts.failed - 1
+    assert finding.occurrences + counts.unexplained > counts.failed  # those whose image had been judged count, too
     assert not finding.fix or not finding.fix.verified
 
 

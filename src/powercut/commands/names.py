@@ -25,9 +25,9 @@ def _completer(names: Callable[[], Iterable[str]]) -> Completer:
 
 
 def _file_systems() -> Iterable[str]:
-    from powercut.model.filesystem import FILE_SYSTEMS
+    from powercut.model.filesystem import FILE_SYSTEMS, GROUPS
 
-    return [*FILE_SYSTEMS, "all"]
+    return [*FILE_SYSTEMS, *GROUPS]
 
 
 def _memories() -> Iterable[str]:

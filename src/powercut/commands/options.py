@@ -28,7 +28,7 @@ _FS = click.option(
     "--fs",
     metavar="NAMES",
     shell_complete=complete_file_systems,
-    help="File-system models: one, several with commas, or all.",
+    help="File-system models: some with commas, linux (default: those that people run), or all.",
 )
 _MEMORY = click.option(
     "--memory",

@@ -5,6 +5,9 @@ given a fix, or it passes once the fixes of earlier findings have saved what the
 shows the same two places). Where patience ends first, the finding is the best that is known by then and says so, and a
 state that no known cause was shown to explain is counted.
 
+Rows are explained together. A state that several rows can leave is explained on the first of them, so that a finding is
+the same whichever row shows it first; it names all rows that are known to show it, and its fix holds on all of them.
+
 The kind of a finding follows from questions to the model and the oracle, in this order: did the recovery die; does the
 image pass once the acknowledgement is taken away; is the state what a plain kill leaves; was one call torn; is the
 lost update ever synced.
@@ -12,17 +15,18 @@ lost update ever synced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
-from powercut.findings.fixes import Proposal, propose
+from powercut.findings.fixes import Proposal, propose, roots_of
 from powercut.findings.identity import identify
 from powercut.findings.patience import Over, Patience
 from powercut.findings.places import Places, place_of
 from powercut.findings.shrink import Shrinker
 from powercut.findings.wording import advice, message
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.states.rows import Rows
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 
@@ -38,13 +42,21 @@ _MOST_NAMED = 6  # updates named in a finding
 
 @dataclass(slots=True)
 class _Cause:
-    """A finding together with what is needed to recognise its further states."""
+    """A finding together with what is needed to recognise its further states.
+
+    Attributes:
+        before: the event in front of which a sync would help; None if there is none.
+        fixed: the timelines with a fix that was verified in the model, by number, as far as they were made.
+        shown: the timelines that show it, by number, and a state of each.
+    """
 
     finding: Finding
     proposal: Proposal | None
     lost_sites: set[tuple[int, int]]
     partner_stack: int
+    before: int | None
     fixed: dict[int, Timeline]
+    shown: dict[int, State] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -73,7 +85,9 @@ class Diagnosis:
         judge: Judge,
         where_it_dies: WhereItDies,
         patience: Patience,
+        rows: Rows | None = None,
     ) -> None:
+        """`rows`: what the timelines have in common; without, a state of one is none of another."""
         self.findings: list[Finding] = []
         self.unexplained = 0
         self._timelines = timelines
@@ -81,14 +95,40 @@ class Diagnosis:
         self._judge = judge
         self._where_it_dies = where_it_dies
         self._patience = patience
+        self._rows = rows
         self._causes: list[_Cause] = []
+        self._explained: dict[Hashable, _Cause] = {}
 
-    def explain(self, number: int, state: State, verdict: Verdict) -> Finding | None:
-        """Explain a state that the oracle refuses with a verdict; the finding if it is a new one."""
+    def explain(self, number: int, state: State, verdict: Verdict, image: Hashable = None) -> list[Finding]:
+        """Explain a state that the oracle refuses with a verdict; the findings that are new.
+
+        `image` stands for what the state holds and owes: what was explained on this row before is not asked about.
+        """
         self._patience.begin()
-        left = self._unexplained(number, state)
+        known = self._explained.get(image)
+        if known is not None and number in known.shown:
+            known.finding.occurrences += 1
+            return []
+        found = len(self.findings)
+        places = self._everywhere(number, state)
+        cause = self._cause(min(places), places[min(places)], verdict)
+        if cause is not None and number not in cause.shown:  # there it led to what only the first row can leave
+            cause = self._cause(number, state, verdict)
+        if cause is None:
+            self.unexplained += 1
+        elif image is not None:
+            self._explained[image] = cause
+        return self.findings[found:]
+
+    def _everywhere(self, number: int, state: State) -> dict[int, State]:
+        """The states that hold the same, by the number of the timeline that can leave them."""
+        return {number: state, **dict(self._rows.elsewhere(number, state) if self._rows is not None else ())}
+
+    def _cause(self, number: int, state: State, verdict: Verdict) -> _Cause | None:
+        """What explains a failing state, known or new; None if there was no time."""
+        left, known = self._unexplained(number, state)
         if left is None:
-            return None
+            return known
         refused = verdict if left == state else self._verdict(number, left)
         timeline = self._timelines[number]
         shrinker = Shrinker(timeline, lambda states: self._fails(number, states), self._patience.is_over)
@@ -109,33 +149,32 @@ class Diagnosis:
 
     # Known causes
 
-    def _unexplained(self, number: int, state: State) -> State | None:
-        """What is left of a failing state once the known causes are repaired; None if that passes or is not known."""
+    def _unexplained(self, number: int, state: State) -> tuple[State | None, _Cause | None]:
+        """What is left of a failing state once the known causes are repaired; if nothing is, the last of them.
+
+        Neither if there was no time to see.
+        """
         for cause in self._causes:
             if self._patience.is_over():
-                self.unexplained += 1
-                return None
+                return None, None
             repaired = self._repaired(cause, number, state)
             if repaired == state:
                 continue
             verdict = self._verdict(number, repaired) if repaired is not None else None
             if repaired is not None and verdict is None:
-                self.unexplained += 1
-                return None
+                return None, None
             if repaired is None or verdict is None or verdict.passed:
                 cause.finding.occurrences += 1
-                self._add_model(cause.finding, number)
-                return None
+                self._join(cause, self._twins(number, state))
+                return None, cause
             state = repaired
-        return state
+        return state, None
 
     def _repaired(self, cause: _Cause, number: int, state: State) -> State | None:
         """The state with all that a cause's fix would have saved; None if it shows a cause that no sync can fix."""
         timeline = self._timelines[number]
-        if cause.proposal is not None and cause.finding.fix is not None and cause.finding.fix.verified:
-            fixed = cause.fixed.get(number)
-            if fixed is None:
-                fixed = cause.fixed[number] = Timeline(timeline.trace, timeline.row, cause.proposal.syncs)
+        if cause.proposal is not None and cause.fixed:
+            fixed = self._fixed(cause.proposal, cause.fixed, number)
             if fixed.is_possible(state):
                 return state
             lost = (u for u in timeline.lost(state) if not fixed.is_guaranteed(u, state.point))
@@ -146,10 +185,36 @@ class Diagnosis:
         shows = sites & cause.lost_sites or any(stack == cause.partner_stack != 0 for stack, _ in sites)
         return None if shows else state
 
-    def _add_model(self, finding: Finding, number: int) -> None:
-        """Note a model, in the order in which models were asked for, whichever showed it first."""
-        found = {*finding.models, self._timelines[number].label}
-        finding.models[:] = [timeline.label for timeline in self._timelines if timeline.label in found]
+    def _fixed(self, proposal: Proposal, fixed: dict[int, Timeline], number: int) -> Timeline:
+        """A timeline with the syncs of a proposal in it, made once."""
+        if number not in fixed:
+            fixed[number] = proposal.on(self._timelines[number])
+        return fixed[number]
+
+    def _twins(self, number: int, state: State) -> dict[int, State]:
+        """A state of all timelines that have the same states as one."""
+        return dict.fromkeys(self._rows.twins(number) if self._rows is not None else (number,), state)
+
+    def _join(self, cause: _Cause, places: Mapping[int, State]) -> None:
+        """Note which rows show a cause, in the order in which they were asked for. Its fix must hold there, too."""
+        new = {number: state for number, state in places.items() if number not in cause.shown}
+        if not new:
+            return
+        cause.shown.update(new)
+        cause.finding.models[:] = [self._timelines[number].label for number in sorted(cause.shown)]
+        proposal, fixed = cause.proposal, cause.fixed
+        if proposal is None or not fixed:
+            return
+        if any(self._fixed(proposal, fixed, number).is_possible(state) for number, state in new.items()):
+            self._mend(cause)
+
+    def _mend(self, cause: _Cause) -> None:
+        """Look for a fix that holds on all rows that show a cause, where the one that was known does not."""
+        if cause.before is None:
+            return
+        cause.proposal, cause.fixed, cause.finding.fix = self._sync(
+            cause.shown, cause.before, cause.finding.locations[-1]
+        )
 
     # Classification
 
@@ -174,7 +239,7 @@ class Diagnosis:
         else:
             kind = FindingKind.ORDERING
         kind = _died(verdict) or kind
-        return _Case(number, state, verdict, kind, _roots(timeline, lost, state.point), partner)
+        return _Case(number, state, verdict, kind, roots_of(timeline, lost), partner)
 
     def _classify_kill(self, number: int, state: State, verdict: Verdict) -> _Case:
         """Nothing was lost: the program was killed between two calls, and that alone fails."""
@@ -211,32 +276,33 @@ class Diagnosis:
 
     # Recording
 
-    def _record(self, case: _Case) -> Finding | None:
+    def _record(self, case: _Case) -> _Cause:
+        """The cause that a case shows, known or new."""
         locations = self._locations(case)
-        name = identify(case.kind.value, locations)
-        known = next((cause for cause in self._causes if cause.finding.id == name), None)
+        places = self._everywhere(case.timeline, case.state)
+        known = next((cause for cause in self._causes if _same_places(cause, case, locations)), None)
         if known is not None:  # its fix, which takes longest, is known as well
-            self._again(known, case)
-            return None
-        proposal, fix = self._fix(case, locations)
-        finding = self._finding(case, name, locations, fix)
+            return self._again(known, case, places)
+        proposal, fixed, fix = self._fix(case, locations, places)
+        finding = self._finding(case, identify(case.kind.value, locations), locations, fix)
         known = next((cause for cause in self._causes if _die_alike(cause.finding, finding)), None)
         if known is not None:
-            self._again(known, case)
-            return None
+            return self._again(known, case, places)
         timeline = self._timelines[case.timeline]
         stacks = timeline.trace.events["stack"]
         partner = int(stacks[case.partner]) if case.partner is not None else 0
-        self._causes.append(_Cause(finding, proposal, _sites(timeline, case.lost), partner, {}))
-        self._add_model(finding, case.timeline)
+        cause = _Cause(finding, proposal, _sites(timeline, case.lost), partner, case.partner, fixed)
+        self._causes.append(cause)
+        self._join(cause, places)
         self.findings.append(finding)
-        return finding
+        return cause
 
-    def _again(self, known: _Cause, case: _Case) -> None:
+    def _again(self, known: _Cause, case: _Case, places: Mapping[int, State]) -> _Cause:
         """One more state of a known cause."""
         known.finding.occurrences += 1
-        self._add_model(known.finding, case.timeline)
         known.lost_sites |= _sites(self._timelines[case.timeline], case.lost)
+        self._join(known, places)
+        return known
 
     def _finding(self, case: _Case, name: str, locations: list[Location], fix: Fix | None) -> Finding:
         timeline = self._timelines[case.timeline]
@@ -259,7 +325,10 @@ class Diagnosis:
         finding.cut_short = self._patience.is_over()
         return finding
 
-    def _fix(self, case: _Case, locations: Sequence[Location]) -> tuple[Proposal | None, Fix | None]:
+    def _fix(
+        self, case: _Case, locations: Sequence[Location], places: Mapping[int, State]
+    ) -> tuple[Proposal | None, dict[int, Timeline], Fix | None]:
+        """What would help: a sync and the timelines with it, if the model confirms it, or an order, or advice."""
         timeline = self._timelines[case.timeline]
         lost = timeline.lost(case.state)
         survived_first = case.kind in (FindingKind.ATOMICITY, FindingKind.RECOVERY) and (
@@ -267,12 +336,19 @@ class Diagnosis:
         )
         if survived_first or case.partner is None:
             stored = any(timeline.updates.obj[update] in timeline.in_lines for update in case.lost)
-            return None, self._swap(case) or Fix(advice(stored=stored), False)
-        found = propose(timeline, case.state, case.lost, case.partner, self._patience.is_over)
+            return None, {}, self._swap(case) or Fix(advice(stored=stored), False)
+        return self._sync(places, case.partner, locations[-1])
+
+    def _sync(
+        self, places: Mapping[int, State], before: int, where: Location
+    ) -> tuple[Proposal | None, dict[int, Timeline], Fix | None]:
+        """Syncs in front of an event, and the timelines with them if no row that shows a mistake shows it any more."""
+        shown = {number: (self._timelines[number], state) for number, state in places.items()}
+        found = propose(shown, before, self._patience.is_over)
         if found is None:
-            return None, None
-        proposal, verified = found
-        return proposal, Fix(f"call {' and '.join(proposal.calls)} before {locations[-1].short}", verified)
+            return None, {}, None
+        proposal, fixed = found
+        return proposal, fixed, Fix(f"call {' and '.join(proposal.calls)} before {where.short}", bool(fixed))
 
     def _swap(self, case: _Case) -> Fix | None:
         """Ask whether the two calls would be safe the other way round: the later one alone, without the earlier.
@@ -337,11 +413,17 @@ def _die_alike(known: Finding, new: Finding) -> bool:
     return bool(new.recovery) and known.recovery == new.recovery and not synced
 
 
-def _roots(timeline: Timeline, lost: list[int], point: int) -> list[int]:
-    """The lost updates that are not merely lost because another one is."""
-    gone = set(lost)
-    roots = [u for u in lost if not gone.intersection(timeline.needs(u))]
-    return roots or lost
+def _same_places(cause: _Cause, case: _Case, locations: Sequence[Location]) -> bool:
+    """Whether a case shows a known cause: in the same places, the same went wrong.
+
+    Whether what was lost is synced later on, too late, or never is a question of the row: there a journal is committed
+    by any sync, here it is not.
+    """
+    kinds = {cause.finding.kind, case.kind}
+    elsewhere = case.timeline not in cause.shown and kinds <= {FindingKind.ORDERING, FindingKind.UNPERSISTED}
+    if len(kinds) > 1 and not elsewhere:
+        return False
+    return identify("", locations) == identify("", cause.finding.locations)
 
 
 def _sites(timeline: Timeline, updates: Sequence[int]) -> set[tuple[int, int]]:

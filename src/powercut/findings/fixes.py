@@ -1,19 +1,20 @@
 """Proposing a fix and trying it in the model.
 
 A fix is one more sync in front of the call that must not come first, at every execution of that call: fsync or msync
-for files, a flush and a fence (or the fence that a flush lacks) for persistent memory. It is verified if the timeline
-with these syncs no longer allows the failing state.
+for files, a flush and a fence (or the fence that a flush lacks) for persistent memory. It is verified if, on every row
+on which the mistake shows, the timeline with these syncs no longer allows the failing state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from powercut.findings.patience import Over
 from powercut.model.memory import LINE
+from powercut.states.rows import same_change
 from powercut.states.rules import ExtraSync
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
@@ -26,30 +27,82 @@ _CONTENT = (UpdateKind.DATA, UpdateKind.FILL, UpdateKind.SIZE, UpdateKind.CUT, U
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Syncs to add, and what they are called at the place of the finding."""
+    """Syncs to add, and what they are called at the place of the finding.
+
+    Attributes:
+        source: the timeline whose numbers of updates they hold.
+    """
 
     syncs: tuple[ExtraSync, ...]
     calls: tuple[str, ...]
+    source: Timeline = field(compare=False)
+
+    def on(self, timeline: Timeline) -> Timeline:
+        """A timeline of the same trace with these syncs in it."""
+        syncs = (there for sync in self.syncs for there in self._there(sync, timeline))
+        return Timeline(timeline.trace, timeline.row, syncs)
+
+    def _there(self, sync: ExtraSync, timeline: Timeline) -> Iterator[ExtraSync]:
+        if sync.update < 0 or timeline is self.source:
+            yield sync
+        else:
+            yield from (replace(sync, update=update) for update in same_change(self.source, sync.update, timeline))
 
 
-def propose(
-    timeline: Timeline, state: State, roots: list[int], before: int, over: Over
-) -> tuple[Proposal, bool] | None:
-    """The smallest proposal that makes a state impossible, or else the first one; None if there is nothing to sync.
+Shown = Mapping[int, tuple[Timeline, State]]  # by number, the timelines on which a mistake shows, and a state of each
 
-    The roots are tried before all that was lost: what was lost only because they were comes back with them. Trying one
-    takes as long as making the timeline; when it is over, no more are tried.
+
+def propose(shown: Shown, before: int, over: Over) -> tuple[Proposal, dict[int, Timeline]] | None:
+    """The smallest proposal that makes all states impossible, with the timelines that it leads to.
+
+    If there is none, the first one and no timelines; None if there is nothing to sync. Trying one takes as long as
+    making a timeline; when it is over, no more are tried.
     """
-    proposals = list(_proposals(timeline, roots, before))
-    lost = timeline.lost(state)
-    if set(lost) != set(roots) and len(lost) <= _MOST_LOST:
-        proposals += _proposals(timeline, lost, before)
-    for proposal in proposals:
+    proposals = [list(_candidates(timeline, state, before)) for timeline, state in shown.values()]
+    ordered = dict.fromkeys(proposal for some in proposals for proposal in some)
+    if len(ordered) > 1 and len(shown) > 1:
+        ordered[_together([some[-1] for some in proposals if some])] = None
+    for proposal in ordered:
         if over():
             break
-        if not Timeline(timeline.trace, timeline.row, proposal.syncs).is_possible(state):
-            return proposal, True
-    return (proposals[0], False) if proposals else None
+        fixed = _tried(proposal, shown)
+        if fixed is not None:
+            return proposal, fixed
+    return next(((proposal, {}) for proposal in ordered), None)
+
+
+def _tried(proposal: Proposal, shown: Shown) -> dict[int, Timeline] | None:
+    """The timelines that a proposal leads to; None if one of them still allows its state."""
+    fixed = {}
+    for number, (timeline, state) in shown.items():
+        fixed[number] = proposal.on(timeline)
+        if fixed[number].is_possible(state):
+            return None
+    return fixed
+
+
+def _candidates(timeline: Timeline, state: State, before: int) -> Iterator[Proposal]:
+    """Of one timeline: first for the roots, as what was lost only because they were returns with them, then for all."""
+    lost = timeline.lost(state)
+    roots = roots_of(timeline, lost)
+    yield from _proposals(timeline, roots, before)
+    if set(lost) != set(roots) and len(lost) <= _MOST_LOST:
+        yield from _proposals(timeline, lost, before)
+
+
+def _together(proposals: list[Proposal]) -> Proposal:
+    """What several rows need, on all of them. Syncs of single lines are left to the first, whose numbers they hold."""
+    first, *others = proposals
+    more = [sync for other in others for sync in other.syncs if sync.update < 0]
+    calls = dict.fromkeys(call for proposal in proposals for call in proposal.calls)
+    return Proposal(tuple(dict.fromkeys([*first.syncs, *more])), tuple(calls), first.source)
+
+
+def roots_of(timeline: Timeline, lost: list[int]) -> list[int]:
+    """The lost updates that are not merely lost because another one is."""
+    gone = set(lost)
+    roots = [update for update in lost if not gone.intersection(timeline.needs(update))]
+    return roots or lost
 
 
 def _proposals(timeline: Timeline, lost: list[int], before: int) -> Iterable[Proposal]:
@@ -88,7 +141,7 @@ def _proposal(timeline: Timeline, contents: list[tuple[int, bool]], names: list[
         for event, like in _executions(timeline, update, before):
             for folder in _folders(timeline, like):
                 syncs[ExtraSync(event, folder)] = None
-    return Proposal(tuple(syncs), tuple(calls))
+    return Proposal(tuple(syncs), tuple(calls), timeline)
 
 
 def _sync_call(timeline: Timeline, update: int, data_only: bool) -> str:
@@ -106,7 +159,7 @@ def _flushes(timeline: Timeline, lost: list[int], before: int) -> Proposal:
     }
     unflushed = [update for update in lost if not _is_flushed(timeline, update, before)]
     calls = [f"clwb of {text}" for text in _ranges(timeline, unflushed)]
-    return Proposal(tuple(syncs), (*calls, "sfence"))
+    return Proposal(tuple(syncs), (*calls, "sfence"), timeline)
 
 
 def _is_flushed(timeline: Timeline, update: int, before: int) -> bool:

@@ -1,8 +1,8 @@
 """File-system models as data: one row says what a file system promises about a power cut.
 
 A row answers the questions of docs/models.md; `states/rules.py` turns the answers into order between updates and into
-guarantees. A new file system is a new row here, not new code. The default row is the ext4 that most Linux machines
-run; `posix` promises as little as the standard does.
+guarantees. A new file system is a new row here, not new code. The default is a
+group of rows: the file systems that most Linux machines run. `posix` promises as little as the standard does.
 
 Every answer of a row weakens or strengthens the model on its own, so that what-if rows (`replace`) are easy to make.
 """
@@ -138,20 +138,20 @@ FILE_SYSTEMS: dict[str, FileSystem] = {
         ),
     )
 }
-DEFAULT = "ext4-ordered"
+# Names that stand for several rows: the file systems that people run, with their defaults; and every row there is.
+GROUPS: dict[str, tuple[str, ...]] = {"linux": ("ext4-ordered", "xfs", "btrfs"), "all": tuple(FILE_SYSTEMS)}
+DEFAULT = "linux"
+ONE_ROW = FILE_SYSTEMS[GROUPS[DEFAULT][0]]  # where one row must do, because all would say the same
 
 
 def file_systems(names: str, memory_name: str = AUTO.name) -> list[FileSystem]:
-    """The rows for a --fs value (a name, several with commas, or `all`), with the memory of a --memory value."""
+    """The rows for a --fs value (rows and groups, with commas), with the memory of a --memory value."""
     mapped = memory(memory_name)
-    if names.strip() == "all":
-        return [replace(row, memory=mapped) for row in FILE_SYSTEMS.values()]
-    rows = []
+    rows: dict[str, FileSystem] = {}
     for name in (part.strip() for part in names.split(",")):
-        if name not in FILE_SYSTEMS:
-            hint = suggestion(name, [*FILE_SYSTEMS, "all"])
+        if name not in FILE_SYSTEMS and name not in GROUPS:
+            hint = suggestion(name, [*FILE_SYSTEMS, *GROUPS])
             raise UsageError("unknown-fs", f"there is no file system model {name!r}.", hint)
-        row = replace(FILE_SYSTEMS[name], memory=mapped)
-        if row not in rows:
-            rows.append(row)
-    return rows
+        for member in GROUPS.get(name, (name,)):
+            rows.setdefault(member, replace(FILE_SYSTEMS[member], memory=mapped))
+    return list(rows.values())

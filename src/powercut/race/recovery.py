@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from powercut.model.filesystem import DEFAULT, FILE_SYSTEMS
+from powercut.model.filesystem import ONE_ROW
 from powercut.oracle.verdict import Verdict
 from powercut.record.execution import Execution, execute
 from powercut.record.recorder import RecordOptions
@@ -40,7 +40,7 @@ class Recovered:
     def __init__(self, execution: Execution) -> None:
         self.verdict = Verdict(execution.outcome, execution.code, execution.last_words(), execution.seconds)
         self.ending = execution.ending
-        self._timeline = Timeline(execution.trace, FILE_SYSTEMS[DEFAULT])
+        self._timeline = Timeline(execution.trace, ONE_ROW)
         first, last = State(0, Base.GUARANTEED, frozenset()), State(self._timeline.end, Base.ISSUED, frozenset())
         self._before = files_of(self._timeline.image(first))
         self._image = self._timeline.image(last)

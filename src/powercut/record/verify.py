@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from powercut.image.image import Image, ObjectKind
-from powercut.model.filesystem import DEFAULT, FILE_SYSTEMS
+from powercut.model.filesystem import ONE_ROW
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
@@ -23,7 +23,7 @@ _PIECE = 1 << 20
 
 def unexplained(trace: Trace, folder: Path) -> list[str]:
     """Paths, relative to the folder, that hold something else than the recording says."""
-    timeline = Timeline(trace, FILE_SYSTEMS[DEFAULT])
+    timeline = Timeline(trace, ONE_ROW)
     return sorted(_Comparison(timeline.image(State(timeline.end, Base.ISSUED, frozenset()))).differing(0, folder, ""))
 
 

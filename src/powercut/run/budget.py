@@ -43,16 +43,8 @@ class Spending:
         seconds = self._budget.seconds
         return seconds is not None and self.elapsed >= seconds + max(LEAST_EXTRA, EXTRA * seconds)
 
-    def share(self, sharers: int) -> Callable[[], bool]:
-        """Whether the first of some that follow each other has had its even share of what is left for all of them."""
-        taken, elapsed = self._taken(), self.elapsed
-        states, limit = self._budget.states, self._budget.seconds
-        last_state = None if states is None else taken + -(-(states - taken) // sharers)
-        deadline = None if limit is None else elapsed + (limit - elapsed) / sharers
-
-        def over() -> bool:
-            if deadline is not None and self.elapsed >= deadline:
-                return True
-            return last_state is not None and self._taken() >= last_state
-
-        return over
+    def over(self) -> bool:
+        """Whether the search has had all that it may take."""
+        if self._budget.seconds is not None and self.elapsed >= self._budget.seconds:
+            return True
+        return self._budget.states is not None and self._taken() >= self._budget.states

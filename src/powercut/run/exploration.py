@@ -1,14 +1,15 @@
 """The search: takes states from the strategies, has their images judged once each, and has failures diagnosed.
 
 Before: timelines of one trace and an executor that judges states. After: every state taken from the queue was tested,
-or its image had been judged before; every failing one is explained by a finding, or counted as not explained for want
-of time. A budget of time or states, or Ctrl-C, stops it anywhere with what it has.
+or its image had been judged before, on this row or another; every failing one is explained by a finding, or counted as
+not explained for want of time. All rows are searched together. A budget of time or states, or Ctrl-C, stops it anywhere
+with what it has.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
@@ -26,8 +27,9 @@ from powercut.run.equivalence import Equivalence
 from powercut.run.jobs import Executor, Job, Result, Watching
 from powercut.run.kept import Key
 from powercut.run.recall import Recall
-from powercut.states.state import State
-from powercut.states.strategies import is_enumerable, queue, total_of
+from powercut.states.rows import Rows
+from powercut.states.state import Base, State
+from powercut.states.strategies import is_enumerable, joint_queue, total_of
 from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 
@@ -66,6 +68,9 @@ class Exploration:
         self._equivalence = equivalence
         self._followed: dict[Key, Verdict] = {}  # images that need no run -> what equivalence says of them
         self._digesters = [Digester(timeline, whole=self._recall.active) for timeline in timelines]
+        self._killed: dict[int, int] = {}  # event up to which nothing is lost -> digest, the same on every row
+        self._rows = Rows(timelines, lambda number, state: self._key(number, state, None))
+        self._searched = {number: timelines[number] for number in self._rows.leaders}
         self._verdicts: dict[Key, Verdict] = {}
         self._waiting: dict[Key, list[tuple[int, State]]] = {}  # states whose image is being judged
         # Number of a job -> the job, its image, and whether it counts as a state tested.
@@ -78,7 +83,7 @@ class Exploration:
         self._last_progress = time.monotonic()
         patience = Patience(self._spending.left)
         self.places = Places(timelines[0].trace)
-        self._diagnosis = Diagnosis(timelines, self.places, self.ask, self.where_it_dies, patience)
+        self._diagnosis = Diagnosis(timelines, self.places, self.ask, self.where_it_dies, patience, self._rows)
 
     @property
     def findings(self) -> list[Finding]:
@@ -89,13 +94,11 @@ class Exploration:
         """Search until everything is tested or the budget ends."""
         try:
             if self._strategies == STRATEGY_NAMES:
-                self.counts.total = total_of(self._timelines, self._seed)
-            finished = True
-            for number in range(len(self._timelines)):
-                finished &= self._search(number)
+                self.counts.total = total_of([*self._searched.values()], self._seed)
+            finished = self._search()
             self._settle()
             self.finished = finished
-            everything = self._strategies == STRATEGY_NAMES and all(map(is_enumerable, self._timelines))
+            everything = self._strategies == STRATEGY_NAMES and all(map(is_enumerable, self._searched.values()))
             self.counts.exhausted = finished and everything
         except KeyboardInterrupt:
             self.interrupted = True
@@ -104,30 +107,30 @@ class Exploration:
             self._recall.learn(key, verdict, None)
         self._report_progress(force=True)
 
-    def _search(self, number: int) -> bool:
-        """One timeline; whether its queue came to an end."""
-        repeats = 0
-        timeline, seen = self._timelines[number], set[tuple[int, int]]()
-        over = self._spending.share(len(self._timelines) - number)
-        for strategy, state in queue(timeline, self._seed, self._strategies):
+    def _search(self) -> bool:
+        """All timelines, turn by turn; whether their queue came to an end."""
+        repeats, tired = Counter[int](), set[int]()
+        seen: dict[int, set[tuple[int, int]]] = {number: set() for number in self._searched}
+        for number, strategy, state in joint_queue(self._searched, self._seed, self._strategies, tired):
             pass_on()
-            if over():
+            if self._spending.over():
                 return False
-            repeats = repeats + 1 if strategy == "samples" else 0  # what is enumerated comes to an end by itself
-            if repeats > MOST_REPEATS:
-                return False
-            identity = timeline.identity(state)
-            if identity in seen:
+            # What is enumerated comes to an end by itself.
+            repeats[number] = repeats[number] + 1 if strategy == "samples" else 0
+            if repeats[number] > MOST_REPEATS:
+                tired.add(number)
+            identity = self._searched[number].identity(state)
+            if identity in seen[number]:
                 continue
-            seen.add(identity)
+            seen[number].add(identity)
             if self._take_with_its_words(number, state):
-                repeats = 0
+                repeats[number] = 0
                 self.counts.by_strategy[strategy] = self.counts.by_strategy.get(strategy, 0) + 1
             while self._executor.capacity() <= 0 or self._waits():
                 self._pump(1.0)
             self._diagnose()
             self._report_progress()
-        return True
+        return not tired
 
     def _take_with_its_words(self, number: int, state: State) -> bool:
         """Send a state to be judged as its crash point owes it; one that owes less is judged, too, and not counted."""
@@ -193,9 +196,16 @@ class Exploration:
         self._next_job += 1
 
     def _key(self, number: int, state: State, owed: int | None) -> Key:
-        timeline = self._timelines[number]
         point = state.point if owed is None else owed
-        return self._digesters[number].digest(state), self._owed(timeline, point)
+        return self._digest(number, state), self._owed(self._timelines[number], point)
+
+    def _digest(self, number: int, state: State) -> int:
+        if state.delta or state.base is not Base.ISSUED:
+            return self._digesters[number].digest(state)
+        last = state.point // 2
+        if last not in self._killed:
+            self._killed[last] = self._digesters[number].digest(state)
+        return self._killed[last]
 
     def _pump(self, timeout: float | None) -> None:
         """Take in what the workers have."""
@@ -282,8 +292,7 @@ class Exploration:
             verdict = self.judge(number, [(state, None)])[0]
             if verdict.passed:  # it was said to fail because it holds what another one holds: only what was seen counts
                 continue
-            found = self._diagnosis.explain(number, state, verdict)
-            if found is not None:
+            for found in self._diagnosis.explain(number, state, verdict, self._key(number, state, None)):
                 self._tell(Found(found))
 
     def _settle(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from powercut.errors import EnvironmentFailure
 from powercut.image.image import ObjectKind
 from powercut.image.view import StateImage
-from powercut.model.filesystem import DEFAULT, FILE_SYSTEMS
+from powercut.model.filesystem import ONE_ROW
 from powercut.record.tracers import mapped_files
 from powercut.report.difference import files_of
 from powercut.states.state import Base, State
@@ -56,7 +56,7 @@ class Survey:
 
 def survey(trace: Trace) -> Survey:
     """Look at a recorded program."""
-    timeline = Timeline(trace, FILE_SYSTEMS[DEFAULT])
+    timeline = Timeline(trace, ONE_ROW)
     image = timeline.image(State(timeline.end, Base.ISSUED, frozenset()))
     touched = set(timeline.updates.obj)
     files = [

@@ -1,6 +1,6 @@
 """Which states are worth testing next: a queue from likely to exhaustive.
 
-Each strategy is a generator of states of one timeline; `queue` lets them take turns, the cheap and telling ones first,
+Each strategy is a generator of states of one timeline; queues let them take turns, the cheap and telling ones first,
 so that a budget may stop it anywhere and a long trace does not keep the later ones from starting. Within a strategy,
 updates and moments from call stacks that were not seen yet go first, because most mistakes are made at every execution
 of a line. States of one base follow each other as long as possible: an image moves from state to state at the cost of
@@ -10,7 +10,7 @@ the difference.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import combinations, groupby, islice
 from operator import add
@@ -153,17 +153,34 @@ STRATEGIES: dict[str, Strategy] = {
 
 def queue(timeline: Timeline, seed: int, names: Sequence[str] = STRATEGY_NAMES) -> Iterator[tuple[str, State]]:
     """Some strategies in turns, in their order; those that come to an end leave the others more room."""
-    waiting = [(name, STRATEGIES[name](timeline, random.Random(seed))) for name in names]
+    for _, name, state in joint_queue({0: timeline}, seed, names):
+        yield name, state
+
+
+def joint_queue(
+    timelines: Mapping[int, Timeline],
+    seed: int,
+    names: Sequence[str] = STRATEGY_NAMES,
+    tired: Container[int] = (),
+) -> Iterator[tuple[int, str, State]]:
+    """The same for some timelines together, by number: all have their turn of a strategy before the next one begins.
+
+    So what is likely on any of them comes before what is exhaustive on one. Those that get `tired` leave the queue.
+    """
+    each = ((name, number) for name in names for number in timelines)
+    waiting = [(number, name, STRATEGIES[name](timelines[number], random.Random(seed))) for name, number in each]
     turn = FIRST_TURN
     while waiting:
         going_on = []
-        for name, states in waiting:
+        for number, name, states in waiting:
             left = turn
             for state in islice(states, turn):
+                if number in tired:
+                    break
                 left -= 1
-                yield name, state
+                yield number, name, state
             if not left:
-                going_on.append((name, states))
+                going_on.append((number, name, states))
         waiting, turn = going_on, 2 * turn
 
 
