@@ -69,24 +69,39 @@ class _Enough(Exception):
 
 
 class _Hunter:
-    """Ends the search at its first finding, and knows the counts by then."""
+    """Ends the search at its first finding, if that is enough, and knows the counts by then."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, first: bool) -> None:
         self.counts: Counts | None = None
         self.found = False
+        self._first = first
+
+    @property
+    def enough(self) -> bool:
+        """Whether the search ended because something was found."""
+        return self._first and self.found
 
     def tell(self, event: Event) -> None:
         if isinstance(event, Progress):
             self.counts = event.counts
         self.found |= isinstance(event, Found)
-        if self.found and self.counts is not None:
+        if self.enough and self.counts is not None:
             raise _Enough
 
 
 def hunt(known: Known, trace: Trace, mode: Mapping[str, Any], budget: float) -> Hunted:
     """Search a trace in one mode, until something is found."""
+    return _search(known, trace, mode, budget, _Hunter(first=True))
+
+
+def search(known: Known, trace: Trace, mode: Mapping[str, Any], budget: float) -> Hunted:
+    """Search a trace in one mode to the end, whatever is found."""
+    return _search(known, trace, mode, budget, _Hunter(first=False))
+
+
+def _search(known: Known, trace: Trace, mode: Mapping[str, Any], budget: float, hunter: _Hunter) -> Hunted:
     chosen = {**known.settings, **mode, "check": known.check, "budget": f"{budget:g}s", "lint": False, "cache": False}
-    hunter, folder = _Hunter(), known.data.parent
+    folder = known.data.parent
     session = Session(Settings(dir=str(known.data), **chosen), folder, hunter.tell)
     run_folder = new_run_folder(session.output)
     shutil.copyfile(trace.name, run_folder / "trace")
@@ -96,7 +111,7 @@ def hunt(known: Known, trace: Trace, mode: Mapping[str, Any], budget: float) -> 
     seconds = time.monotonic() - started
     if hunter.counts is None:
         raise Broken(f"{known.target}, {known.bug}: the search told nothing")
-    return Hunted(hunter.found, seconds, hunter.counts.tested, hunter.found or seconds < budget)
+    return Hunted(hunter.found, seconds, hunter.counts.tested, hunter.enough or seconds < budget)
 
 
 def _ignore(event: Event) -> None:

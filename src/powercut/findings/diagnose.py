@@ -16,7 +16,7 @@ lost update ever synced.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
 from powercut.findings.fixes import Proposal, propose, roots_of
@@ -26,7 +26,7 @@ from powercut.findings.places import Places, place_of
 from powercut.findings.shrink import Shrinker
 from powercut.findings.wording import advice, message
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.states.rows import Rows
+from powercut.states.rows import Place, Rows
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 
@@ -38,6 +38,7 @@ Judge = Callable[[int, Sequence[Question], Over], list[Verdict | None]]
 WhereItDies = Callable[[int, State], tuple[str, ...]]
 
 _MOST_NAMED = 6  # updates named in a finding
+_MOST_MENDED = 12  # states for which one fix is looked for
 
 
 @dataclass(slots=True)
@@ -45,18 +46,20 @@ class _Cause:
     """A finding together with what is needed to recognise its further states.
 
     Attributes:
+        row: the number of the timeline that its kind and its places are from.
         before: the event in front of which a sync would help; None if there is none.
         fixed: the timelines with a fix that was verified in the model, by number, as far as they were made.
-        shown: the timelines that show it, by number, and a state of each.
+        shown: the timelines that show it, by number, and states of each that a fix must make impossible.
     """
 
     finding: Finding
+    row: int
     proposal: Proposal | None
     lost_sites: set[tuple[int, int]]
     partner_stack: int
     before: int | None
     fixed: dict[int, Timeline]
-    shown: dict[int, State] = field(default_factory=dict)
+    shown: dict[int, list[State]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -110,6 +113,7 @@ class Diagnosis:
             known.finding.occurrences += 1
             return []
         found = len(self.findings)
+        state = _written_out(self._timelines[number], state)
         places = self._everywhere(number, state)
         cause = self._cause(min(places), places[min(places)], verdict)
         if cause is not None and number not in cause.shown:  # there it led to what only the first row can leave
@@ -136,8 +140,7 @@ class Diagnosis:
         final = self._verdict(number, shrunk)
         if final is None or final.passed:  # the oracle does not say the same twice: keep the state that it refused
             shrunk, final = (left, refused) if refused is not None else (state, verdict)
-        written_out = State(shrunk.point, Base.ISSUED, frozenset(timeline.lost(shrunk)))
-        return self._record(self._classify(number, written_out, final))
+        return self._record(self._classify(number, _written_out(timeline, shrunk), final))
 
     def _verdict(self, number: int, state: State) -> Verdict | None:
         return self._judge(number, [(state, None)], self._patience.is_over)[0]
@@ -197,24 +200,32 @@ class Diagnosis:
 
     def _join(self, cause: _Cause, places: Mapping[int, State]) -> None:
         """Note which rows show a cause, in the order in which they were asked for. Its fix must hold there, too."""
-        new = {number: state for number, state in places.items() if number not in cause.shown}
-        if not new:
-            return
-        cause.shown.update(new)
+        holds = True
+        for number, state in places.items():
+            states = cause.shown.setdefault(number, [])
+            survives = self._survives(cause, number, state)
+            if survives or not states:
+                states.append(state)
+            holds = holds and not survives
         cause.finding.models[:] = [self._timelines[number].label for number in sorted(cause.shown)]
-        proposal, fixed = cause.proposal, cause.fixed
-        if proposal is None or not fixed:
-            return
-        if any(self._fixed(proposal, fixed, number).is_possible(state) for number, state in new.items()):
+        if not holds:
             self._mend(cause)
 
+    def _survives(self, cause: _Cause, number: int, state: State) -> bool:
+        """Whether a state that shows a cause is possible in spite of a fix that was thought to hold."""
+        if cause.proposal is None or not cause.fixed:
+            return False
+        return self._fixed(cause.proposal, cause.fixed, number).is_possible(state)
+
     def _mend(self, cause: _Cause) -> None:
-        """Look for a fix that holds on all rows that show a cause, where the one that was known does not."""
-        if cause.before is None:
+        """Look for a fix that holds for all that shows a cause, where the one that was known does not."""
+        places = [(number, state) for number, states in cause.shown.items() for state in states]
+        if cause.before is None or len(places) > _MOST_MENDED:
+            cause.fixed = {}
+            cause.finding.fix = replace(cause.finding.fix, verified=False) if cause.finding.fix else None
             return
-        cause.proposal, cause.fixed, cause.finding.fix = self._sync(
-            cause.shown, cause.before, cause.finding.locations[-1]
-        )
+        where = cause.finding.locations[-1]
+        cause.proposal, cause.fixed, cause.finding.fix = self._sync(places, cause.before, where)
 
     # Classification
 
@@ -291,7 +302,7 @@ class Diagnosis:
         timeline = self._timelines[case.timeline]
         stacks = timeline.trace.events["stack"]
         partner = int(stacks[case.partner]) if case.partner is not None else 0
-        cause = _Cause(finding, proposal, _sites(timeline, case.lost), partner, case.partner, fixed)
+        cause = _Cause(finding, case.timeline, proposal, _sites(timeline, case.lost), partner, case.partner, fixed)
         self._causes.append(cause)
         self._join(cause, places)
         self.findings.append(finding)
@@ -337,13 +348,13 @@ class Diagnosis:
         if survived_first or case.partner is None:
             stored = any(timeline.updates.obj[update] in timeline.in_lines for update in case.lost)
             return None, {}, self._swap(case) or Fix(advice(stored=stored), False)
-        return self._sync(places, case.partner, locations[-1])
+        return self._sync([*places.items()], case.partner, locations[-1])
 
     def _sync(
-        self, places: Mapping[int, State], before: int, where: Location
+        self, places: Sequence[Place], before: int, where: Location
     ) -> tuple[Proposal | None, dict[int, Timeline], Fix | None]:
-        """Syncs in front of an event, and the timelines with them if no row that shows a mistake shows it any more."""
-        shown = {number: (self._timelines[number], state) for number, state in places.items()}
+        """Syncs in front of an event, and the timelines with them if these have no such state any more."""
+        shown = [(number, self._timelines[number], state) for number, state in places]
         found = propose(shown, before, self._patience.is_over)
         if found is None:
             return None, {}, None
@@ -403,6 +414,11 @@ class Diagnosis:
         return [timeline.describe(u) for u in timeline.kept(case.state)[-_MOST_NAMED:]]
 
 
+def _written_out(timeline: Timeline, state: State) -> State:
+    """A state by what it lacks. So it can be compared with timelines that guarantee more."""
+    return State(state.point, Base.ISSUED, frozenset(timeline.lost(state)))
+
+
 def _died(verdict: Verdict) -> FindingKind | None:
     return FindingKind.RECOVERY if verdict.outcome in (Outcome.CRASH, Outcome.HANG) else None
 
@@ -416,11 +432,11 @@ def _die_alike(known: Finding, new: Finding) -> bool:
 def _same_places(cause: _Cause, case: _Case, locations: Sequence[Location]) -> bool:
     """Whether a case shows a known cause: in the same places, the same went wrong.
 
-    Whether what was lost is synced later on, too late, or never is a question of the row: there a journal is committed
-    by any sync, here it is not.
+    Whether what was lost is synced too late or never is a question of the row: on one any sync commits a journal that
+    all names go through, on another it does not.
     """
     kinds = {cause.finding.kind, case.kind}
-    elsewhere = case.timeline not in cause.shown and kinds <= {FindingKind.ORDERING, FindingKind.UNPERSISTED}
+    elsewhere = case.timeline != cause.row and kinds <= {FindingKind.ORDERING, FindingKind.UNPERSISTED}
     if len(kinds) > 1 and not elsewhere:
         return False
     return identify("", locations) == identify("", cause.finding.locations)

@@ -7,7 +7,7 @@ on which the mistake shows, the timeline with these syncs no longer allows the f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -49,7 +49,7 @@ class Proposal:
             yield from (replace(sync, update=update) for update in same_change(self.source, sync.update, timeline))
 
 
-Shown = Mapping[int, tuple[Timeline, State]]  # by number, the timelines on which a mistake shows, and a state of each
+Shown = Sequence[tuple[int, Timeline, State]]  # what shows a mistake: states of timelines, with their numbers
 
 
 def propose(shown: Shown, before: int, over: Over) -> tuple[Proposal, dict[int, Timeline]] | None:
@@ -58,7 +58,7 @@ def propose(shown: Shown, before: int, over: Over) -> tuple[Proposal, dict[int, 
     If there is none, the first one and no timelines; None if there is nothing to sync. Trying one takes as long as
     making a timeline; when it is over, no more are tried.
     """
-    proposals = [list(_candidates(timeline, state, before)) for timeline, state in shown.values()]
+    proposals = [list(_candidates(timeline, state, before)) for _, timeline, state in shown]
     ordered = dict.fromkeys(proposal for some in proposals for proposal in some)
     if len(ordered) > 1 and len(shown) > 1:
         ordered[_together([some[-1] for some in proposals if some])] = None
@@ -73,9 +73,10 @@ def propose(shown: Shown, before: int, over: Over) -> tuple[Proposal, dict[int, 
 
 def _tried(proposal: Proposal, shown: Shown) -> dict[int, Timeline] | None:
     """The timelines that a proposal leads to; None if one of them still allows its state."""
-    fixed = {}
-    for number, (timeline, state) in shown.items():
-        fixed[number] = proposal.on(timeline)
+    fixed: dict[int, Timeline] = {}
+    for number, timeline, state in shown:
+        if number not in fixed:
+            fixed[number] = proposal.on(timeline)
         if fixed[number].is_possible(state):
             return None
     return fixed
@@ -91,7 +92,7 @@ def _candidates(timeline: Timeline, state: State, before: int) -> Iterator[Propo
 
 
 def _together(proposals: list[Proposal]) -> Proposal:
-    """What several rows need, on all of them. Syncs of single lines are left to the first, whose numbers they hold."""
+    """What several states need, for all of them; of syncs of single lines, whose numbers are a row's, the first's."""
     first, *others = proposals
     more = [sync for other in others for sync in other.syncs if sync.update < 0]
     calls = dict.fromkeys(call for proposal in proposals for call in proposal.calls)

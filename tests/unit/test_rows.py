@@ -1,0 +1,210 @@
+"""The rows of one trace beside each other: what they have in common is found, and is really the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, groupby, islice
+
+import pytest
+
+from powercut.findings.finding import Finding
+from powercut.image.digest import Digester
+from powercut.model.filesystem import FILE_SYSTEMS, GROUPS, file_systems
+from powercut.states.rows import Rows, are_same, counterpart
+from powercut.states.strategies import FIRST_TURN, joint_queue, queue
+from powercut.states.strategy_names import STRATEGY_NAMES
+from powercut.states.timeline import Timeline
+from tests.models.random_runs import RunMaker, to_trace
+from tests.unit.explore_ops import explore, files
+from tests.unit.test_digest import Content, content_of, some_states
+
+LINUX = GROUPS["linux"]
+ENDING = [name for name in STRATEGY_NAMES if name != "samples"]
+
+
+def timelines_of(ops: list[tuple], *names: str) -> list[Timeline]:
+    trace = to_trace(ops)
+    return [Timeline(trace, FILE_SYSTEMS[name]) for name in names or FILE_SYSTEMS]
+
+
+def random_timelines(seeds: int, *names: str) -> Iterator[tuple[int, list[Timeline]]]:
+    for seed in range(seeds):
+        yield seed, timelines_of([*RunMaker(seed).make(9), ("print", b"x")], *names)
+
+
+def rows_of(timelines: list[Timeline]) -> Rows:
+    digesters = [Digester(timeline) for timeline in timelines]
+    return Rows(
+        timelines, lambda number, state: (digesters[number].digest(state), timelines[number].acked(state.point))
+    )
+
+
+def test_the_group_linux_is_what_people_run_and_the_default() -> None:
+    assert [row.name for row in file_systems("linux")] == ["ext4-ordered", "xfs", "btrfs"]
+    assert [row.name for row in file_systems("all")] == list(FILE_SYSTEMS)
+    assert [row.name for row in file_systems("posix,linux,xfs")] == ["posix", "ext4-ordered", "xfs", "btrfs"]
+
+
+def test_digests_of_one_trace_compare_across_rows() -> None:
+    """Not only those of whole images: on every row the same names and files change, so the same is left out."""
+    met = 0
+    for seed, timelines in random_timelines(80):
+        by_digest: dict[int, Content] = {}
+        by_image: dict[Content, tuple[int, str]] = {}
+        for timeline in timelines:
+            digester = Digester(timeline)
+            for state in some_states(timeline, seed, 25):
+                digest, image = digester.digest(state), content_of(timeline.image(state))
+                assert by_digest.setdefault(digest, image) == image
+                known, row = by_image.setdefault(image, (digest, timeline.row.name))
+                assert known == digest
+                met += row != timeline.row.name
+    assert met > 1000
+
+
+def test_rows_that_are_the_same_have_the_same_states_and_images() -> None:
+    same = 0
+    for seed, timelines in random_timelines(120):
+        for one, other in combinations(timelines, 2):
+            if are_same(one, other):
+                same += 1
+                states = list(islice(queue(one, seed, ENDING), 60))
+                assert states == list(islice(queue(other, seed, ENDING), 60))
+                for _, state in states[:20]:
+                    assert content_of(one.image(state)) == content_of(other.image(state))
+    assert same > 100
+
+
+def test_rows_differ_where_one_forgives_more() -> None:
+    kept = [("create", "a"), ("write", "a", 0, b"old", ""), ("sync",)]
+    replaced = [*kept, ("create", "b"), ("write", "b", 0, b"new", ""), ("rename", "b", "a")]
+    assert are_same(*timelines_of(kept, "ext4-ordered", "xfs"))
+    assert not are_same(*timelines_of(replaced, "ext4-ordered", "xfs"))
+    assert not are_same(*timelines_of(kept, "ext4-ordered", "ext4-writeback"))  # zeros, and what lay there before
+    assert rows_of(timelines_of(kept, *LINUX)).leaders == [0, 2]
+    assert rows_of(timelines_of(replaced, *LINUX)).leaders == [0, 1, 2]
+
+
+def test_a_state_elsewhere_is_possible_there_and_holds_the_same() -> None:
+    found = 0
+    for seed, timelines in random_timelines(60):
+        rows = rows_of(timelines)
+        for number, timeline in enumerate(timelines):
+            for state in some_states(timeline, seed, 12):
+                image = content_of(timeline.image(state))
+                for other, there in rows.elsewhere(number, state):
+                    found += 1
+                    assert other != number and there.point == state.point
+                    assert timelines[other].is_possible(there)
+                    assert content_of(timelines[other].image(there)) == image
+    assert found > 1000
+
+
+def test_all_that_ext4_can_leave_xfs_can_leave_too() -> None:
+    for seed, timelines in random_timelines(60, "ext4-ordered", "xfs"):
+        rows = rows_of(timelines)
+        for state in some_states(timelines[0], seed, 30):
+            assert [other for other, _ in rows.elsewhere(0, state)] == [1]
+
+
+def test_what_a_row_guarantees_has_no_counterpart_there() -> None:
+    ops = [("create", "a"), ("write", "a", 0, b"x", ""), ("fdatasync", "a"), ("print", b"x")]
+    ext4, btrfs = timelines_of(ops, "posix", "btrfs")
+    nothing = ext4.without([0], ext4.end)  # the name: fdatasync does not persist it there
+    assert "a" not in files(ext4, nothing)
+    assert counterpart(ext4, nothing, btrfs) is None
+
+
+def test_all_rows_have_their_turn_of_a_strategy_before_the_next_one_begins() -> None:
+    ops = [("create", name) for name in "abc"] + [("write", name, 0, bytes(9000), "") for name in "abc" * 4]
+    timelines = timelines_of(ops, *LINUX)
+    states = list(joint_queue(dict(enumerate(timelines)), 0, ENDING))
+    turns = [key for key, _ in groupby(states, lambda item: (item[1], item[0]))]
+    first = [turn for position, turn in enumerate(turns) if turn not in turns[:position]]
+    assert first == [(name, number) for name in ENDING for number in range(3) if (name, number) in turns]
+    for number, timeline in enumerate(timelines):
+        assert [(name, state) for row, name, state in states if row == number] == list(queue(timeline, 0, ENDING))
+    assert len(states) > 3 * FIRST_TURN
+
+
+def test_a_tired_row_leaves_the_queue_to_the_others() -> None:
+    ops = [("create", "a"), *(("write", "a", 4096 * block, bytes(4096), "") for block in range(30))]
+    timelines, tired = dict(enumerate(timelines_of(ops, "posix", "xfs"))), set[int]()
+    rows = []
+    for number, _, _ in islice(joint_queue(timelines, 0, ["samples"], tired), 5 * FIRST_TURN):
+        rows.append(number)
+        if len(rows) == 10:
+            tired.add(0)
+    assert rows == [0] * 10 + [1] * (5 * FIRST_TURN - 10)
+
+
+REPLACE = [
+    *(("create", "a"), ("write", "a", 0, b"old", ""), ("sync",), ("print", b"go\n")),
+    *(("create", "b"), ("write", "b", 0, b"new", ""), ("rename", "b", "a")),
+]
+
+
+def kept_whole(content: dict[str, bytes], acked: bytes) -> bool:
+    return not acked or content.get("a") in (b"old", b"new")
+
+
+def summary(findings: list[Finding]) -> list[tuple[str, str, list[str]]]:
+    return [(finding.id, finding.kind.value, finding.models) for finding in findings]
+
+
+def test_a_replace_without_sync_is_found_on_the_rows_that_do_not_forgive_it() -> None:
+    (finding,), counts = explore(REPLACE, kept_whole, *LINUX)
+    assert finding.models == ["xfs", "btrfs"]
+    assert finding.fix is not None and finding.fix.verified
+    assert counts.exhausted and counts.total == counts.tested + counts.equal
+
+
+def test_a_mistake_is_one_finding_with_one_id_on_whatever_rows_it_is_looked_for() -> None:
+    first = [("create", "b"), ("write", "b", 0, b"new", ""), ("rename", "b", "a")]
+    alone = [explore(first, lambda content, _: content.get("a") in (None, b"new"), name)[0] for name in LINUX]
+    for rows in (LINUX, LINUX[::-1], tuple(FILE_SYSTEMS)):
+        ((name, kind, models),) = summary(
+            explore(first, lambda content, _: content.get("a") in (None, b"new"), *rows)[0]
+        )
+        assert {(name, kind)} == {(one.id, one.kind.value) for findings in alone for one in findings}
+        assert models == [row for row in rows if row != "ext4-journal"]
+
+
+def test_what_is_too_late_on_one_row_and_never_synced_on_another_is_one_mistake() -> None:
+    """Any sync commits the journal of ext4, so there the names are synced in the end; on btrfs they never are."""
+    ops = [
+        *(("mkdir", "c"), ("mkdir", "d"), ("create", "c/x"), ("create", "d/y"), ("create", "n")),
+        *(("write", "n", 0, b"0", ""), ("sync",), ("unlink", "c/x"), ("unlink", "d/y"), ("write", "n", 0, b"1", "")),
+        *(("fdatasync", "n"), ("create", "other"), ("fsync", "other")),
+    ]
+
+    def check(content: dict[str, bytes], acked: bytes) -> bool:
+        return content.get("n") != b"1" or not {"c/x", "d/y"} & content.keys()
+
+    (ext4,), (btrfs,) = (explore(ops, check, name)[0] for name in ("ext4-ordered", "btrfs"))
+    assert (ext4.kind.value, btrfs.kind.value) == ("ordering", "unpersisted")
+    (both,), _ = explore(ops, check, "ext4-ordered", "btrfs")
+    assert (both.id, both.models) == (ext4.id, ["ext4-ordered", "btrfs"])
+    assert both.fix is not None and both.fix.verified
+
+
+def test_a_fix_holds_on_every_row_that_shows_the_mistake() -> None:
+    """On ext4 a sync of either folder makes both names durable; on btrfs it takes both."""
+    ops = [("mkdir", "c"), ("mkdir", "d"), ("sync",), ("create", "c/x"), ("create", "d/y"), ("print", b"done\n")]
+
+    def check(content: dict[str, bytes], acked: bytes) -> bool:
+        return not acked or {"c/x", "d/y"} <= content.keys()
+
+    (ext4,), _ = explore(ops, check, "ext4-ordered")
+    assert ext4.fix is not None and ext4.fix.verified and ext4.fix.text.count("fsync") == 1
+    for rows in (("ext4-ordered", "btrfs"), ("btrfs", "ext4-ordered")):
+        (both,), _ = explore(ops, check, *rows)
+        assert both.models == list(rows)
+        assert both.fix is not None and both.fix.verified
+        assert "fsync of the directory (c)" in both.fix.text and "fsync of the directory (d)" in both.fix.text
+
+
+@pytest.mark.parametrize("states", [1, 4, 9])
+def test_the_budget_ends_all_rows_at_once(states: int) -> None:
+    _, counts = explore(REPLACE, lambda content, _: True, *LINUX, states=states)
+    assert counts.tested == states and not counts.exhausted
