@@ -16,17 +16,18 @@ lost update ever synced.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
+from powercut.findings.causes import Cause, Causes, Remedy, next_updates, sites_of
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
-from powercut.findings.fixes import Proposal, propose, roots_of
+from powercut.findings.fixes import roots_of
 from powercut.findings.identity import identify
 from powercut.findings.patience import Over, Patience
 from powercut.findings.places import Places, place_of
 from powercut.findings.shrink import Shrinker
 from powercut.findings.wording import advice, message
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.states.rows import Place, Rows
+from powercut.states.rows import Rows
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 
@@ -38,28 +39,6 @@ Judge = Callable[[int, Sequence[Question], Over], list[Verdict | None]]
 WhereItDies = Callable[[int, State], tuple[str, ...]]
 
 _MOST_NAMED = 6  # updates named in a finding
-_MOST_MENDED = 12  # states for which one fix is looked for
-
-
-@dataclass(slots=True)
-class _Cause:
-    """A finding together with what is needed to recognise its further states.
-
-    Attributes:
-        row: the number of the timeline that its kind and its places are from.
-        before: the event in front of which a sync would help; None if there is none.
-        fixed: the timelines with a fix that was verified in the model, by number, as far as they were made.
-        shown: the timelines that show it, by number, and states of each that a fix must make impossible.
-    """
-
-    finding: Finding
-    row: int
-    proposal: Proposal | None
-    lost_sites: set[tuple[int, int]]
-    partner_stack: int
-    before: int | None
-    fixed: dict[int, Timeline]
-    shown: dict[int, list[State]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -99,8 +78,8 @@ class Diagnosis:
         self._where_it_dies = where_it_dies
         self._patience = patience
         self._rows = rows
-        self._causes: list[_Cause] = []
-        self._explained: dict[Hashable, _Cause] = {}
+        self._causes = Causes(timelines, patience.is_over)
+        self._explained: dict[Hashable, Cause] = {}
 
     def explain(self, number: int, state: State, verdict: Verdict, image: Hashable = None) -> list[Finding]:
         """Explain a state that the oracle refuses with a verdict; the findings that are new.
@@ -128,7 +107,7 @@ class Diagnosis:
         """The states that hold the same, by the number of the timeline that can leave them."""
         return {number: state, **dict(self._rows.elsewhere(number, state) if self._rows is not None else ())}
 
-    def _cause(self, number: int, state: State, verdict: Verdict) -> _Cause | None:
+    def _cause(self, number: int, state: State, verdict: Verdict) -> Cause | None:
         """What explains a failing state, known or new; None if there was no time."""
         left, known = self._unexplained(number, state)
         if left is None:
@@ -152,15 +131,15 @@ class Diagnosis:
 
     # Known causes
 
-    def _unexplained(self, number: int, state: State) -> tuple[State | None, _Cause | None]:
+    def _unexplained(self, number: int, state: State) -> tuple[State | None, Cause | None]:
         """What is left of a failing state once the known causes are repaired; if nothing is, the last of them.
 
         Neither if there was no time to see.
         """
-        for cause in self._causes:
+        for cause in self._causes.known:
             if self._patience.is_over():
                 return None, None
-            repaired = self._repaired(cause, number, state)
+            repaired = self._causes.repaired(cause, number, state)
             if repaired == state:
                 continue
             verdict = self._verdict(number, repaired) if repaired is not None else None
@@ -168,64 +147,14 @@ class Diagnosis:
                 return None, None
             if repaired is None or verdict is None or verdict.passed:
                 cause.finding.occurrences += 1
-                self._join(cause, self._twins(number, state))
+                self._causes.join(cause, self._twins(number, state))
                 return None, cause
             state = repaired
         return state, None
 
-    def _repaired(self, cause: _Cause, number: int, state: State) -> State | None:
-        """The state with all that a cause's fix would have saved; None if it shows a cause that no sync can fix."""
-        timeline = self._timelines[number]
-        if cause.proposal is not None and cause.fixed:
-            fixed = self._fixed(cause.proposal, cause.fixed, number)
-            if fixed.is_possible(state):
-                return state
-            lost = (u for u in timeline.lost(state) if not fixed.is_guaranteed(u, state.point))
-            return State(state.point, Base.ISSUED, frozenset(lost))
-        lost_updates = timeline.lost(state) or self._next_updates(timeline, state.point)
-        sites = _sites(timeline, lost_updates)
-        # What must happen together must do so either way round.
-        shows = sites & cause.lost_sites or any(stack == cause.partner_stack != 0 for stack, _ in sites)
-        return None if shows else state
-
-    def _fixed(self, proposal: Proposal, fixed: dict[int, Timeline], number: int) -> Timeline:
-        """A timeline with the syncs of a proposal in it, made once."""
-        if number not in fixed:
-            fixed[number] = proposal.on(self._timelines[number])
-        return fixed[number]
-
     def _twins(self, number: int, state: State) -> dict[int, State]:
         """A state of all timelines that have the same states as one."""
         return dict.fromkeys(self._rows.twins(number) if self._rows is not None else (number,), state)
-
-    def _join(self, cause: _Cause, places: Mapping[int, State]) -> None:
-        """Note which rows show a cause, in the order in which they were asked for. Its fix must hold there, too."""
-        holds = True
-        for number, state in places.items():
-            states = cause.shown.setdefault(number, [])
-            survives = self._survives(cause, number, state)
-            if survives or not states:
-                states.append(state)
-            holds = holds and not survives
-        cause.finding.models[:] = [self._timelines[number].label for number in sorted(cause.shown)]
-        if not holds:
-            self._mend(cause)
-
-    def _survives(self, cause: _Cause, number: int, state: State) -> bool:
-        """Whether a state that shows a cause is possible in spite of a fix that was thought to hold."""
-        if cause.proposal is None or not cause.fixed:
-            return False
-        return self._fixed(cause.proposal, cause.fixed, number).is_possible(state)
-
-    def _mend(self, cause: _Cause) -> None:
-        """Look for a fix that holds for all that shows a cause, where the one that was known does not."""
-        places = [(number, state) for number, states in cause.shown.items() for state in states]
-        if cause.before is None or len(places) > _MOST_MENDED:
-            cause.fixed = {}
-            cause.finding.fix = replace(cause.finding.fix, verified=False) if cause.finding.fix else None
-            return
-        where = cause.finding.locations[-1]
-        cause.proposal, cause.fixed, cause.finding.fix = self._sync(places, cause.before, where)
 
     # Classification
 
@@ -255,7 +184,7 @@ class Diagnosis:
     def _classify_kill(self, number: int, state: State, verdict: Verdict) -> _Case:
         """Nothing was lost: the program was killed between two calls, and that alone fails."""
         timeline = self._timelines[number]
-        following = self._next_updates(timeline, state.point)
+        following = next_updates(timeline, state.point)
         partner = self._previous_event(timeline, state.point // 2 + 1)
         kind = _died(verdict) or FindingKind.ATOMICITY
         return _Case(number, state, verdict, kind, following, partner)
@@ -277,42 +206,32 @@ class Diagnosis:
         position = int(timeline.event.searchsorted(before)) - 1
         return int(timeline.event[position]) if position >= 0 else None
 
-    @staticmethod
-    def _next_updates(timeline: Timeline, point: int) -> list[int]:
-        """The updates of the call that the crash came before."""
-        first = timeline.issued(point)
-        if first >= len(timeline.updates):
-            return []
-        return list(timeline.updates_of(timeline.updates.event[first]))
-
     # Recording
 
-    def _record(self, case: _Case) -> _Cause:
+    def _record(self, case: _Case) -> Cause:
         """The cause that a case shows, known or new."""
         locations = self._locations(case)
         places = self._everywhere(case.timeline, case.state)
-        known = next((cause for cause in self._causes if _same_places(cause, case, locations)), None)
+        known = next((cause for cause in self._causes.known if _same_places(cause, case, locations)), None)
         if known is not None:  # its fix, which takes longest, is known as well
             return self._again(known, case, places)
-        proposal, fixed, fix = self._fix(case, locations, places)
-        finding = self._finding(case, identify(case.kind.value, locations), locations, fix)
-        known = next((cause for cause in self._causes if _die_alike(cause.finding, finding)), None)
+        remedy = self._remedy(case, locations, places)
+        finding = self._finding(case, identify(case.kind.value, locations), locations, remedy.fix)
+        known = next((cause for cause in self._causes.known if _die_alike(cause.finding, finding)), None)
         if known is not None:
             return self._again(known, case, places)
-        timeline = self._timelines[case.timeline]
-        stacks = timeline.trace.events["stack"]
-        partner = int(stacks[case.partner]) if case.partner is not None else 0
-        cause = _Cause(finding, case.timeline, proposal, _sites(timeline, case.lost), partner, case.partner, fixed)
-        self._causes.append(cause)
-        self._join(cause, places)
+        sites = sites_of(self._timelines[case.timeline], case.lost)
+        cause = Cause(finding, case.timeline, case.partner, sites, remedy)
+        self._causes.known.append(cause)
+        self._causes.join(cause, places)
         self.findings.append(finding)
         return cause
 
-    def _again(self, known: _Cause, case: _Case, places: Mapping[int, State]) -> _Cause:
+    def _again(self, known: Cause, case: _Case, places: Mapping[int, State]) -> Cause:
         """One more state of a known cause."""
         known.finding.occurrences += 1
-        known.lost_sites |= _sites(self._timelines[case.timeline], case.lost)
-        self._join(known, places)
+        known.sites |= sites_of(self._timelines[case.timeline], case.lost)
+        self._causes.join(known, places)
         return known
 
     def _finding(self, case: _Case, name: str, locations: list[Location], fix: Fix | None) -> Finding:
@@ -336,10 +255,8 @@ class Diagnosis:
         finding.cut_short = self._patience.is_over()
         return finding
 
-    def _fix(
-        self, case: _Case, locations: Sequence[Location], places: Mapping[int, State]
-    ) -> tuple[Proposal | None, dict[int, Timeline], Fix | None]:
-        """What would help: a sync and the timelines with it, if the model confirms it, or an order, or advice."""
+    def _remedy(self, case: _Case, locations: Sequence[Location], places: Mapping[int, State]) -> Remedy:
+        """What would help: a sync, on all rows that show it, or another order, or advice."""
         timeline = self._timelines[case.timeline]
         lost = timeline.lost(case.state)
         survived_first = case.kind in (FindingKind.ATOMICITY, FindingKind.RECOVERY) and (
@@ -347,19 +264,8 @@ class Diagnosis:
         )
         if survived_first or case.partner is None:
             stored = any(timeline.updates.obj[update] in timeline.in_lines for update in case.lost)
-            return None, {}, self._swap(case) or Fix(advice(stored=stored), False)
-        return self._sync([*places.items()], case.partner, locations[-1])
-
-    def _sync(
-        self, places: Sequence[Place], before: int, where: Location
-    ) -> tuple[Proposal | None, dict[int, Timeline], Fix | None]:
-        """Syncs in front of an event, and the timelines with them if these have no such state any more."""
-        shown = [(number, self._timelines[number], state) for number, state in places]
-        found = propose(shown, before, self._patience.is_over)
-        if found is None:
-            return None, {}, None
-        proposal, fixed = found
-        return proposal, fixed, Fix(f"call {' and '.join(proposal.calls)} before {where.short}", bool(fixed))
+            return Remedy(self._swap(case) or Fix(advice(stored=stored), False))
+        return self._causes.sync([*places.items()], case.partner, locations[-1])
 
     def _swap(self, case: _Case) -> Fix | None:
         """Ask whether the two calls would be safe the other way round: the later one alone, without the earlier.
@@ -429,7 +335,7 @@ def _die_alike(known: Finding, new: Finding) -> bool:
     return bool(new.recovery) and known.recovery == new.recovery and not synced
 
 
-def _same_places(cause: _Cause, case: _Case, locations: Sequence[Location]) -> bool:
+def _same_places(cause: Cause, case: _Case, locations: Sequence[Location]) -> bool:
     """Whether a case shows a known cause: in the same places, the same went wrong.
 
     Whether what was lost is synced too late or never is a question of the row: on one any sync commits a journal that
@@ -440,12 +346,6 @@ def _same_places(cause: _Cause, case: _Case, locations: Sequence[Location]) -> b
     if len(kinds) > 1 and not elsewhere:
         return False
     return identify("", locations) == identify("", cause.finding.locations)
-
-
-def _sites(timeline: Timeline, updates: Sequence[int]) -> set[tuple[int, int]]:
-    """Which calls of the program made some updates, and of which kinds these are."""
-    stacks, columns = timeline.trace.events["stack"], timeline.updates
-    return {(int(stacks[columns.event[update]]), columns.kind[update]) for update in updates}
 
 
 def _saved(timeline: Timeline, state: State) -> SavedState:
