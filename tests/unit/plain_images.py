@@ -105,8 +105,14 @@ class PlainTimeline:
         return b"sent %d" % point
 
     def changes(self, before: State | None, after: State) -> Changes:
-        old = self.images[before.point] if before is not None else PlainImage()
-        new = self.images[after.point]
+        return self._between(
+            self.images[before.point] if before is not None else PlainImage(), self.images[after.point]
+        )
+
+    def changes_from(self, other: PlainTimeline, before: State, after: State) -> Changes:
+        return self._between(other.images[before.point], self.images[after.point])
+
+    def _between(self, old: PlainImage, new: PlainImage) -> Changes:
         changes = Changes()
         for obj in old.things.keys() | new.things.keys():
             a, b = old.things.get(obj, Thing(FILE)), new.things.get(obj, Thing(FILE))

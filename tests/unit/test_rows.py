@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from itertools import combinations, groupby, islice
+from pathlib import Path
 
 import pytest
 
 from powercut.findings.finding import Finding
 from powercut.image.digest import Digester
+from powercut.image.folder import ImageFolder
 from powercut.model.filesystem import FILE_SYSTEMS, GROUPS, file_systems
 from powercut.states.rows import Rows, are_same, counterpart
 from powercut.states.strategies import FIRST_TURN, joint_queue, queue
@@ -113,6 +116,33 @@ def test_what_a_row_guarantees_has_no_counterpart_there() -> None:
     nothing = ext4.without([0], ext4.end)  # the name: fdatasync does not persist it there
     assert "a" not in files(ext4, nothing)
     assert counterpart(ext4, nothing, btrfs) is None
+
+
+def test_a_folder_on_disk_goes_on_from_row_to_row(tmp_path: Path) -> None:
+    """It is not built anew, and holds just the image of the state."""
+    for seed, timelines in random_timelines(40):
+        work = tmp_path / str(seed)
+        folder = ImageFolder(work / "root", work / "store", timelines[0])
+        places = [(n, s) for n, timeline in enumerate(timelines) for s in some_states(timeline, seed, 6)]
+        random.Random(seed).shuffle(places)
+        for position, (number, state) in enumerate(places):
+            folder.turn_to(timelines[number])
+            if position % 3:  # now and then two turns without a move
+                folder.move_to(state)
+                assert on_disk(work / "root") == files(timelines[number], state)
+        folder.close()
+        assert folder.rebuilds == 1
+
+
+def on_disk(root: Path) -> dict[str, bytes]:
+    found = {}
+    for path in root.rglob("*"):
+        if path.is_file():
+            mode = path.stat().st_mode
+            path.chmod(0o600)
+            found[str(path.relative_to(root))] = path.read_bytes()
+            path.chmod(mode)
+    return found
 
 
 def test_all_rows_have_their_turn_of_a_strategy_before_the_next_one_begins() -> None:

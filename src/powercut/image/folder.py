@@ -36,7 +36,7 @@ _CLOCK_OF_FILES = 5  # CLOCK_REALTIME_COARSE, the one that change times are take
 
 
 class ImageFolder:
-    """The image of one timeline's states under ``root``, with ``store`` beside it on the same mount."""
+    """The image of states of one trace's timelines under ``root``, with ``store`` beside it on the same mount."""
 
     def __init__(self, root: Path, store: Path, timeline: Timeline, store_limit: int = STORE_LIMIT) -> None:
         self._root = os.fsencode(root)
@@ -45,6 +45,7 @@ class ImageFolder:
         self._store_limit = store_limit
         self._privileged = is_privileged()
         self._state: State | None = None
+        self._left: Timeline | None = None  # whose state it holds, if another timeline was turned to since
         self._watch: Watch | None = None
         self._watching = True
         self._settled = 0
@@ -57,6 +58,12 @@ class ImageFolder:
         if self._watch is not None:
             self._watch.collect()
 
+    def turn_to(self, timeline: Timeline) -> None:
+        """Go on with the states of another timeline of the same trace: its objects have the same numbers."""
+        if self._left is None:
+            self._left = self._timeline
+        self._timeline = timeline
+
     def move_to(self, state: State) -> None:
         """Make the folder hold the image of a state."""
         image = self._timeline.image(state)
@@ -65,7 +72,7 @@ class ImageFolder:
             if before is None:
                 self._rebuild(image)
             else:
-                changes = self._timeline.changes(before, state)
+                changes = self._changes(before, state)
                 try:
                     self._follow(image, changes)
                 except (OSError, UnexplainedChange, WatchLimit):
@@ -74,7 +81,12 @@ class ImageFolder:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise ScratchError.full(os.fsdecode(self._root)) from error
             raise
-        self._state = state
+        self._state, self._left = state, None
+
+    def _changes(self, before: State, after: State) -> Changes:
+        if self._left is None:
+            return self._timeline.changes(before, after)
+        return self._timeline.changes_from(self._left, before, after)
 
     def inodes(self) -> dict[int, int] | None:
         """Which inode stands for which object; None when the disk cannot hold all names of the image."""

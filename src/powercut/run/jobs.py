@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from powercut.image.image import Changes, Image
 from powercut.oracle.verdict import Verdict
@@ -91,6 +91,9 @@ class Timeline(Protocol):
 
     def changes(self, before: State | None, after: State) -> Changes:
         """Where the images of two states may differ."""
+
+    def changes_from(self, other: Any, before: State, after: State) -> Changes:
+        """The same, where `before` is a state of another timeline of the same trace."""
 
     def acked(self, point: int) -> bytes:
         """What the program had printed by a point."""

@@ -194,13 +194,13 @@ class Worker:
             return True
 
     def _image_folder(self, timeline: int) -> ImageFolder:
-        """The image; another timeline numbers its objects differently, so it starts from nothing."""
-        if self._folder is None or timeline != self._timeline:
-            if self._folder is not None:
-                self._folder.close()
+        """The image, from now on one of this timeline's states."""
+        if self._folder is None:
             self._folder = ImageFolder(self._root, self._store, self._setup.timelines[timeline])
-            self._timeline = timeline
+        elif timeline != self._timeline:
+            self._folder.turn_to(self._setup.timelines[timeline])
             self._point = -1
+        self._timeline = timeline
         return self._folder
 
     def _told_at(self, job: Job) -> Told:

@@ -34,6 +34,7 @@ from powercut.trace.layout import Channel, Kind
 from powercut.trace.reader import Trace
 
 Numbers = npt.NDArray[np.int64]
+_START = State(0, Base.GUARANTEED, frozenset())  # before the program did anything
 
 
 class Timeline:
@@ -278,6 +279,14 @@ class Timeline:
         if before is None:
             return self.index.everything()
         return self.index.touched(self.differing(before, after))
+
+    def changes_from(self, other: Timeline, before: State, after: State) -> Changes:
+        """The same for `before` on another row of the same trace: both states may differ where they left the start."""
+        old, new = other.changes(_START, before), self.changes(_START, after)
+        for file, blocks in old.blocks.items():
+            more = new.blocks.get(file, set())
+            new.blocks[file] = None if blocks is None or more is None else more | blocks
+        return Changes(new.entries | old.entries, new.blocks, new.meta | old.meta)
 
     def differing(self, before: State, after: State) -> Collection[int]:
         """Updates that survive in one of two states and not in the other."""
