@@ -17,7 +17,10 @@ from powercut.states.rows import Rows, are_same, counterpart
 from powercut.states.strategies import FIRST_TURN, joint_queue, queue
 from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
-from tests.models.random_runs import RunMaker, to_trace
+from powercut.trace.layout import Kind
+from powercut.trace.reader import Trace
+from powercut.trace.writer import TraceWriter
+from tests.models.random_runs import KINDS, RunMaker, to_trace
 from tests.unit.explore_ops import explore, files
 from tests.unit.test_digest import Content, content_of, some_states
 
@@ -118,31 +121,41 @@ def test_what_a_row_guarantees_has_no_counterpart_there() -> None:
     assert counterpart(ext4, nothing, btrfs) is None
 
 
+def overwriting() -> Trace:
+    """A program that finds two files and changes them in place."""
+    writer = TraceWriter()
+    writer.event(Kind.SNAP_DIR, inode=9, path=b"", extra=0o40755, pid=0)
+    for inode, name in ((1, b"f"), (2, b"g")):
+        writer.event(Kind.SNAP_FILE, inode=inode, path=name, length=12288, extra=0o100644, pid=0)
+        writer.event(Kind.SNAP_DATA, inode=inode, data=b"o" * 12288, pid=0)
+    for inode, offset in ((1, 4096), (2, 0), (1, 4000), (2, 8192)):
+        writer.event(Kind.WRITE, inode=inode, offset=offset, data=b"n" * 200)
+    writer.event(Kind.SETATTR, inode=1, extra=0o100600)
+    writer.event(Kind.TRUNCATE, inode=2, length=5)
+    return writer.trace()
+
+
 def test_a_folder_on_disk_goes_on_from_row_to_row(tmp_path: Path) -> None:
     """It is not built anew, and holds just the image of the state."""
-    for seed, timelines in random_timelines(40):
+    kinds = [kind for kind in KINDS if kind != "chmod"]  # all can be read
+    traces = [overwriting(), *(to_trace(RunMaker(seed, kinds).make(9)) for seed in range(20))]
+    for seed, trace in enumerate(traces):
+        timelines = [Timeline(trace, row) for row in FILE_SYSTEMS.values()]
         work = tmp_path / str(seed)
         folder = ImageFolder(work / "root", work / "store", timelines[0])
-        places = [(n, s) for n, timeline in enumerate(timelines) for s in some_states(timeline, seed, 6)]
+        places = [(n, s) for n, timeline in enumerate(timelines) for s in some_states(timeline, seed)[:8]]
         random.Random(seed).shuffle(places)
         for position, (number, state) in enumerate(places):
             folder.turn_to(timelines[number])
             if position % 3:  # now and then two turns without a move
                 folder.move_to(state)
-                assert on_disk(work / "root") == files(timelines[number], state)
+                found = [path for path in (work / "root").rglob("*") if path.is_file()]
+                content = {str(path.relative_to(work / "root")): path.read_bytes() for path in found}
+                assert content == files(timelines[number], state)
+                if seed == 0:
+                    assert (work / "root" / "f").stat().st_mode & 0o777 == timelines[number].image(state).mode(1)
         folder.close()
         assert folder.rebuilds == 1
-
-
-def on_disk(root: Path) -> dict[str, bytes]:
-    found = {}
-    for path in root.rglob("*"):
-        if path.is_file():
-            mode = path.stat().st_mode
-            path.chmod(0o600)
-            found[str(path.relative_to(root))] = path.read_bytes()
-            path.chmod(mode)
-    return found
 
 
 def test_all_rows_have_their_turn_of_a_strategy_before_the_next_one_begins() -> None:
