@@ -20,9 +20,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from deep import BUG, WORKLOAD
 from hunt import Hunted, Known, hunt, search
 from kit import Broken, workspace
 from known_bugs import TARGETS as SMALL
+from known_bugs import Store, build_store
 
 from powercut.model.filesystem import DEFAULT, ONE_ROW
 from powercut.trace.reader import Trace
@@ -57,7 +59,15 @@ def demo(folder: Path) -> Iterator[Known]:
         yield Known("demo", name, data, program, check_command(CORPUS / "demo" / f"{name}_check.py"))
 
 
-TARGETS: dict[str, Callable[[Path], Iterator[Known]]] = {"files": files, "demo": demo, **SMALL}
+def deep(folder: Path) -> Iterator[Known]:
+    """The long run of deep.py."""
+    data = folder / "data"
+    data.mkdir()
+    store = Store(build_store(folder), BUG)
+    yield Known("deep", BUG, data, store.workload(data, WORKLOAD), store.check)
+
+
+TARGETS: dict[str, Callable[[Path], Iterator[Known]]] = {"files": files, "demo": demo, **SMALL, "deep": deep}
 
 
 @dataclass(frozen=True, slots=True)

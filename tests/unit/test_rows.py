@@ -13,7 +13,8 @@ from powercut.findings.finding import Finding
 from powercut.image.digest import Digester
 from powercut.image.folder import ImageFolder
 from powercut.model.filesystem import FILE_SYSTEMS, GROUPS, file_systems
-from powercut.states.rows import Rows, are_same, counterpart
+from powercut.states.rows import Rows, are_same, counterpart, make_timelines
+from powercut.states.rules import ExtraSync
 from powercut.states.strategies import FIRST_TURN, joint_queue, queue
 from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
@@ -251,3 +252,29 @@ def test_a_fix_holds_on_every_row_that_shows_the_mistake() -> None:
 def test_the_budget_ends_all_rows_at_once(states: int) -> None:
     _, counts = explore(REPLACE, lambda content, _: True, *LINUX, states=states)
     assert counts.tested == states and not counts.exhausted
+
+
+def test_kin_stay_the_same_whatever_syncs_are_added() -> None:
+    """A row whose syncs do more, or less, is no kin, even where the program makes none that shows it."""
+    kin = 0
+    for seed, timelines in random_timelines(150):
+        rows, rng = rows_of(timelines), random.Random(seed)
+        ends = [(rng.randrange(1, len(timelines[0].trace.events)), rng.random() < 0.5) for _ in range(3)]
+        objects = sorted(set(timelines[0].updates.obj))
+        syncs = [ExtraSync(event, rng.choice(objects), data_only) for event, data_only in ends if objects]
+        for number, timeline in enumerate(timelines):
+            if rows.kin(number) != number:
+                kin += 1
+                first = timelines[rows.kin(number)]
+                fixed = [Timeline(one.trace, one.row, syncs) for one in (first, timeline)]
+                assert are_same(*fixed)
+    assert kin > 50
+    twins = rows_of(timelines_of([("create", "a")], "ext4-ordered", "btrfs"))
+    assert twins.twins(1) == [0, 1] and twins.kin(1) == 1
+
+
+def test_rows_that_are_the_same_share_what_they_hold() -> None:
+    trace = to_trace([("create", "a"), ("sync",)])
+    ext4, xfs, btrfs = make_timelines(trace, file_systems("linux"))
+    assert ext4.updates is xfs.updates
+    assert [timeline.label for timeline in (ext4, xfs, btrfs)] == list(LINUX)

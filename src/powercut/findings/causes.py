@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from powercut.findings.finding import Finding, Fix, Location
 from powercut.findings.fixes import Proposal, propose
 from powercut.findings.patience import Over
-from powercut.states.rows import Place
+from powercut.states.rows import Place, Rows
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 
@@ -26,7 +26,7 @@ class Remedy:
 
     Attributes:
         proposal: the syncs that `fix` is about, if it is about syncs.
-        fixed: if the model confirms them, the timelines with these syncs, by number, as far as they were made.
+        fixed: if the model confirms them, the timelines with these syncs, one for all kin, as far as they were made.
     """
 
     fix: Fix | None = None
@@ -64,16 +64,17 @@ class Cause:
 class Causes:
     """What is known about causes on some timelines of one trace."""
 
-    def __init__(self, timelines: Sequence[Timeline], over: Over) -> None:
+    def __init__(self, timelines: Sequence[Timeline], rows: Rows, over: Over) -> None:
         """When it is `over`, no more fixes are tried."""
         self.known: list[Cause] = []
         self._timelines = timelines
+        self._rows = rows
         self._over = over
 
     def repaired(self, cause: Cause, number: int, state: State) -> State | None:
         """The state with all that a cause's fix would have saved; None if it shows a cause that no sync can fix."""
         timeline = self._timelines[number]
-        fixed = cause.remedy.timeline(number, timeline)
+        fixed = self._fixed(cause, number)
         if fixed is not None:
             if fixed.is_possible(state):
                 return state
@@ -85,11 +86,16 @@ class Causes:
         shows = sites & cause.sites or any(stack == partner != 0 for stack, _ in sites)
         return None if shows else state
 
+    def _fixed(self, cause: Cause, number: int) -> Timeline | None:
+        """A timeline with the syncs that help in it; None if none are known to."""
+        kin = self._rows.kin(number)
+        return cause.remedy.timeline(kin, self._timelines[kin])
+
     def join(self, cause: Cause, places: Mapping[int, State]) -> None:
         """Note which rows show a cause, in the order in which they were asked for. Its fix must hold there, too."""
         holds = True
         for number, state in places.items():
-            fixed = cause.remedy.timeline(number, self._timelines[number])
+            fixed = self._fixed(cause, number)
             survives = fixed is not None and fixed.is_possible(state)
             states = cause.shown.setdefault(number, [])
             if survives or not states:
@@ -111,7 +117,8 @@ class Causes:
 
     def sync(self, places: Sequence[Place], before: int, where: Location) -> Remedy:
         """Syncs in front of an event; verified, if no timeline with them has the state any more that it had."""
-        shown = [(number, self._timelines[number], state) for number, state in places]
+        kin = dict.fromkeys((self._rows.kin(number), state) for number, state in places)
+        shown = [(number, self._timelines[number], state) for number, state in kin]
         found = propose(shown, before, self._over)
         if found is None:
             return Remedy()

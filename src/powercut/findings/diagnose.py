@@ -69,7 +69,7 @@ class Diagnosis:
         patience: Patience,
         rows: Rows | None = None,
     ) -> None:
-        """`rows`: what the timelines have in common; without, a state of one is none of another."""
+        """`rows`: what the timelines have in common; without, only those that are the same have states in common."""
         self.findings: list[Finding] = []
         self.unexplained = 0
         self._timelines = timelines
@@ -77,8 +77,8 @@ class Diagnosis:
         self._judge = judge
         self._where_it_dies = where_it_dies
         self._patience = patience
-        self._rows = rows
-        self._causes = Causes(timelines, patience.is_over)
+        self._rows = rows or Rows(timelines, lambda number, state: (number, state))
+        self._causes = Causes(timelines, self._rows, patience.is_over)
         self._explained: dict[Hashable, Cause] = {}
 
     def explain(self, number: int, state: State, verdict: Verdict, image: Hashable = None) -> list[Finding]:
@@ -105,7 +105,7 @@ class Diagnosis:
 
     def _everywhere(self, number: int, state: State) -> dict[int, State]:
         """The states that hold the same, by the number of the timeline that can leave them."""
-        return {number: state, **dict(self._rows.elsewhere(number, state) if self._rows is not None else ())}
+        return {number: state, **dict(self._rows.elsewhere(number, state))}
 
     def _cause(self, number: int, state: State, verdict: Verdict) -> Cause | None:
         """What explains a failing state, known or new; None if there was no time."""
@@ -154,7 +154,7 @@ class Diagnosis:
 
     def _twins(self, number: int, state: State) -> dict[int, State]:
         """A state of all timelines that have the same states as one."""
-        return dict.fromkeys(self._rows.twins(number) if self._rows is not None else (number,), state)
+        return dict.fromkeys(self._rows.twins(number), state)
 
     # Classification
 

@@ -155,3 +155,13 @@ def file_systems(names: str, memory_name: str = AUTO.name) -> list[FileSystem]:
         for member in GROUPS.get(name, (name,)):
             rows.setdefault(member, replace(FILE_SYSTEMS[member], memory=mapped))
     return list(rows.values())
+
+
+# What says how updates follow each other, and nothing of syncs.
+_OF_ORDER = ("rename_is_atomic", "replace_flushes_data", "truncate_before_data", "allocation_in_journal", "exposed")
+
+
+def sync_alike(one: FileSystem, other: FileSystem) -> bool:
+    """Whether a sync guarantees the same on two rows wherever the same updates are in the same order."""
+    same = {name: getattr(one, name) for name in ("name", "piece", *_OF_ORDER)}
+    return replace(other, **same) == one

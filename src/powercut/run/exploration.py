@@ -35,6 +35,7 @@ from powercut.states.timeline import Timeline
 
 MOST_REPEATS = 100_000  # random states in a row without a new image: what is left has nothing to show
 PROGRESS_EVERY = 0.2  # seconds
+UNCOUNTED = 200  # states of a row until all are counted, if nothing was found by then
 _LISTEN = 0.2  # seconds until it is seen that time is over
 
 Owed = Callable[[Timeline, int], Hashable]  # what an oracle holds the program to at a point
@@ -93,10 +94,9 @@ class Exploration:
     def run(self) -> None:
         """Search until everything is tested or the budget ends."""
         try:
-            if self._strategies == STRATEGY_NAMES:
-                self.counts.total = total_of([*self._searched.values()], self._seed)
             finished = self._search()
             self._settle()
+            self._count_states()
             self.finished = finished
             everything = self._strategies == STRATEGY_NAMES and all(map(is_enumerable, self._searched.values()))
             self.counts.exhausted = finished and everything
@@ -129,8 +129,15 @@ class Exploration:
             while self._executor.capacity() <= 0 or self._waits():
                 self._pump(1.0)
             self._diagnose()
+            if self.findings or len(seen[number]) > UNCOUNTED:
+                self._count_states()
             self._report_progress()
         return not tired
+
+    def _count_states(self) -> None:
+        """How many states there are in all: that takes time, which nobody should wait for before the first finding."""
+        if self.counts.total is None and self._strategies == STRATEGY_NAMES:
+            self.counts.total = total_of([*self._searched.values()], self._seed)
 
     def _take_with_its_words(self, number: int, state: State) -> bool:
         """Send a state to be judged as its crash point owes it; one that owes less is judged, too, and not counted."""

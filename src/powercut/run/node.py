@@ -25,7 +25,7 @@ from powercut.oracle.command import CommandOracle
 from powercut.oracle.fingerprint import fingerprint
 from powercut.run.channel import Inbox, Message, frame, pack_result, unpack_job
 from powercut.run.executor import LocalExecutor
-from powercut.states.timeline import Timeline
+from powercut.states.rows import make_timelines
 from powercut.trace.reader import Trace
 
 _LOOK_SECONDS = 0.05  # how often new jobs are looked for while some run
@@ -98,7 +98,7 @@ def make_executor(setup: Setup, trace_file: Path) -> LocalExecutor:
             "Every file that its command names must be the same on all nodes, at the same path.",
         )
     rows = file_systems(setup.fs, setup.memory)
-    timelines = [Timeline(trace, row.torn() if setup.tear else row) for row in rows]
+    timelines = make_timelines(trace, [row.torn() if setup.tear else row for row in rows])
     scratch = ScratchPolicy(Path(setup.scratch) if setup.scratch else None, setup.need)
     oracle = CommandOracle(setup.argv, setup.timeout, setup.env)
     return LocalExecutor(timelines, oracle, folder, setup.workers, setup.timeout, scratch, setup.views)

@@ -37,6 +37,7 @@ from powercut.run.recording import Workload, record
 from powercut.run.store import MORE_TIME, NO_BUDGET, NO_STATES, SavedRun, new_run_folder, save_run
 from powercut.settings import Settings, seconds
 from powercut.states.behaviors.find import already_found
+from powercut.states.rows import make_timelines
 from powercut.states.strategies import is_grouped
 from powercut.states.strategy_names import strategies
 from powercut.states.timeline import Timeline
@@ -241,7 +242,7 @@ class Session:
         if trace.truncated:
             self.say(f"the trace {trace.name} was cut short; what it holds is explored", warning=True)
         rows = file_systems(self.settings.fs, self.settings.memory)
-        timelines = [Timeline(trace, row.torn() if self.settings.tear else row) for row in rows]
+        timelines = make_timelines(trace, [row.torn() if self.settings.tear else row for row in rows])
         first = timelines[0]
         if not len(first.updates) and trace.truncated:
             raise trace.broken("it was cut short before the program changed anything")

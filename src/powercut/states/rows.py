@@ -7,12 +7,13 @@ searched for all; and for a state of one row the states of others that hold the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-from powercut.model.filesystem import Exposed
+from powercut.model.filesystem import Exposed, FileSystem, sync_alike
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind, Updates
+from powercut.trace.reader import Trace
 
 Place = tuple[int, State]  # a state of the timeline of that number
 Holds = Callable[[int, State], Hashable]  # what stands for the image of a state, and for what its crash point owes
@@ -20,6 +21,16 @@ Holds = Callable[[int, State], Hashable]  # what stands for the image of a state
 _NUMBERING = ("event", "kind", "obj", "start", "length")
 _IMAGES = ("data", "fresh", "effect_folder", "effect_name", "effect_value", "effect_update", "names")
 _ORDER = ("guaranteed", "first_need", "needs")
+
+
+def make_timelines(trace: Trace, rows: Iterable[FileSystem]) -> list[Timeline]:
+    """The timelines of a trace under some rows; those that are the same share what they hold."""
+    timelines: list[Timeline] = []
+    for row in rows:
+        made = Timeline(trace, row)
+        same = next((timeline for timeline in timelines if are_same(timeline, made)), None)
+        timelines.append(made if same is None else same.under(row))
+    return timelines
 
 
 class Rows:
@@ -41,6 +52,11 @@ class Rows:
     def twins(self, number: int) -> list[int]:
         """The timelines that are the same as one, itself included."""
         return [other for other, leader in enumerate(self._leader) if leader == self._leader[number]]
+
+    def kin(self, number: int) -> int:
+        """The first of the timelines that are the same as one, and stay so whatever syncs are added."""
+        row = self._timelines[number].row
+        return next(twin for twin in self.twins(number) if sync_alike(self._timelines[twin].row, row))
 
     def elsewhere(self, number: int, state: State) -> Iterator[Place]:
         """States of other timelines that hold the same image and owe the same, as far as they are known."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence, Set
+from copy import copy
 from functools import cached_property
 from itertools import chain
 
@@ -63,6 +64,12 @@ class Timeline:
         times, counts = np.unique(self.guaranteed, return_counts=True)
         self._guarantee_times = array("q", times.tobytes())
         self._guaranteed_by = array("q", np.append(0, np.cumsum(counts)).tobytes())
+
+    def under(self, row: FileSystem) -> Timeline:
+        """The same timeline as that of another row, which makes the same of the trace."""
+        made = copy(self)
+        made.row = row
+        return made
 
     @property
     def label(self) -> str:
