@@ -47,7 +47,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         dir: the data folder, None for the current one.
         check: the command that judges a crash state; None for the built-in oracle.
-        fs: file-system models: one, several with commas, or `all`.
+        fs: file-system models: rows and groups, with commas; `linux` are those that people run, `all` is every one.
         memory: what mapped memory promises: auto, px86, eadr or page-cache.
         tracer: what records the program: calls (system calls only), memory (stores, too), or auto.
         strategies: which states to test: names of strategies with commas, or `all`.

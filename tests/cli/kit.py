@@ -26,6 +26,7 @@ case "$content" in
     *) echo "f holds $content"; exit 1 ;;
 esac
 """
+ROW = "ext4-ordered"
 MARK = "POWERCUT_TEST_WORLD"  # what all processes of a world have in their environment
 LIMIT = 60.0  # seconds; far more than any test needs, so that only a hang reaches it
 
@@ -62,9 +63,10 @@ class World:
         return self.here / "data"
 
     def test(self, *options: str, workload: str = SAVE, check: str | None = "sh check") -> Ended:
-        """`powercut test` on a shell script."""
+        """`powercut test` on a shell script, on one row if nothing else is said: most tests are not about rows."""
         checks = [] if check is None else ["--check", check]
-        return self.run("test", "--dir", "data", *checks, *options, "--", "sh", "-c", workload)
+        rows = [] if "--fs" in options else ["--fs", ROW]
+        return self.run("test", "--dir", "data", *checks, *rows, *options, "--", "sh", "-c", workload)
 
     def run(self, *arguments: str | bytes, **options: object) -> Ended:
         """Run powercut to its end, and look whether all is as it must be."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.kit import World
+from tests.cli.kit import ROW, World
 
 RECORDING = "powercut: recording in a private copy of HERE/data\n"
 
@@ -169,7 +169,7 @@ def test_what_a_server_answered_is_a_promise(world: World) -> None:
     report = world.here / "report.json"
     for care, kinds in (("safe", []), ("hasty", ["durability"])):
         options = ["--dir", "data", "--check", check, "--json", str(report), "--", sys.executable, "server.py", care]
-        ended = world.run("test", *options)
+        ended = world.run("test", "--fs", ROW, *options)
         assert ended.code == (1 if kinds else 0), ended.err
         findings = json.loads(report.read_text())["findings"]
         assert [finding["kind"] for finding in findings] == kinds

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.cli.kit import SAFE, SAVE, World, looks
+from tests.cli.kit import ROW, SAFE, SAVE, World, looks
 
 UNSHARE = ["unshare", "--user", "--map-root-user", "--mount"]
 
@@ -134,7 +134,8 @@ def test_no_room_for_images(world: World) -> None:
 
 
 def test_no_room_for_the_report(world: World) -> None:
-    command = ["test", "--dir", "data", "--check", "sh check", "--json", "small/report", "--", "sh", "-c", SAVE]
+    judged = ["--fs", ROW, "--check", "sh check", "--json", "small/report"]
+    command = ["test", "--dir", "data", *judged, "--", "sh", "-c", SAVE]
     ended = run_with_small(world, "64k", *command, fill="65536")
     assert ended.err.splitlines()[-1] == (
         "powercut: cannot write small/report: No space left on device. [output-unwritable]"

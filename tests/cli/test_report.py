@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.cli.kit import SAFE, SAVE, World
+from tests.cli.kit import ROW, SAFE, SAVE, World
 
 
 def test_json_has_the_promised_fields(world: World) -> None:
@@ -101,7 +101,8 @@ def test_outputs_are_plain_without_a_terminal(world: World) -> None:
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_descriptors(world: World, closed: str) -> None:
-    command = ["test", "--dir", "data", "--check", "sh check", "--json", "report.json", "--", "sh", "-c", SAVE]
+    judged = ["--fs", ROW, "--check", "sh check", "--json", "report.json"]
+    command = ["test", "--dir", "data", *judged, "--", "sh", "-c", SAVE]
     shell = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "powercut"]
     process = subprocess.run([*shell, *command], cwd=world.here, env=world.env, capture_output=True)
     assert process.returncode == 1
@@ -127,7 +128,7 @@ def test_outputs_that_are_full(world: World) -> None:
         assert ended.code == 3
         assert ended.err.splitlines()[-1] == "powercut: No space left on device [system-error]"
         ended = world.run("test", "--dir", "data", "--check", "sh check", "--", "sh", "-c", SAVE, stderr=full)
-        assert (ended.code, "1 finding" in ended.out) == (1, True)
+        assert (ended.code, "2 findings" in ended.out) == (1, True)
     assert world.runs() == ["0001", "0002"]
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from lxml import html
 
-from tests.cli.kit import SAFE, World
+from tests.cli.kit import ROW, SAFE, World
 
 FILES = {"--json": "r.json", "--sarif": "r.sarif", "--junit": "r.xml", "--markdown": "r.md"}
 ALL = [word for pair in FILES.items() for word in pair]
@@ -170,7 +170,20 @@ def test_a_difference_far_inside_one_of_many_files_is_shown(world: World) -> Non
         'grep -q saved "$POWERCUT_ACKED" && ! grep -q YYYYYYYYYYYYYYYY z && exit 1; exit 0'
     )
     (world.here / "save.py").write_text(OVERWRITE)
-    words = ["test", "--dir", "data", "--check", "sh check", "--html", "r.html", "--", "python3", "save.py"]
+    words = [
+        "test",
+        "--dir",
+        "data",
+        "--fs",
+        ROW,
+        "--check",
+        "sh check",
+        "--html",
+        "r.html",
+        "--",
+        "python3",
+        "save.py",
+    ]
     assert world.run(*words).code == 1
     page = html.fromstring((world.here / "r.html").read_text())
     files = page.xpath("//div[@class='file']")

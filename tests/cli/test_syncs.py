@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from tests.cli.kit import SAFE, Ended, World, looks, wait_for
+from tests.cli.kit import ROW, SAFE, Ended, World, looks, wait_for
 
 HARMLESS = "printf x > data/h && sync data/h && echo done"  # the check does not look at h
 BROKEN = "printf x > data/g && echo g; " + HARMLESS  # told, and never synced
@@ -17,7 +17,8 @@ BROKEN_CHECK = 'if grep -q g "$POWERCUT_ACKED" && [ ! -s g ]; then echo "g is lo
 
 def weigh(world: World, *options: str, workload: str = SAFE, check: str | None = "sh check") -> Ended:
     checks = [] if check is None else ["--check", check]
-    return world.run("syncs", "--dir", "data", *checks, *options, "--", "sh", "-c", workload)
+    rows = [] if "--fs" in options else ["--fs", ROW]
+    return world.run("syncs", "--dir", "data", *checks, *rows, *options, "--", "sh", "-c", workload)
 
 
 def rows(ended: Ended) -> list[str]:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 @click.argument("what", metavar="FINDING | TRACE")
 @click.option("-o", "--svg", metavar="FILE", type=click.Path(dir_okay=False), help="Write the picture to this file.")
 @click.option("--behavior", type=click.IntRange(min=1), metavar="N", help="Of a trace: draw behavior N of the list.")
-@click.option("--fs", metavar="NAME", help="Of a trace: the file-system model (default ext4-ordered).")
+@click.option(
+    "--fs", metavar="NAME", help="Of a trace: the file-system model (default: the first of linux, ext4-ordered)."
+)
 @click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default).")
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 def command(

@@ -95,7 +95,7 @@ def settings_text(found: Survey, command: Sequence[str], folder: str) -> str:
         "",
         f"dir = {json.dumps(folder)} # the folder that is tested",
         f'check = "python3 {CHECK}" # judges a crashed folder: complete it',
-        '# fs = "all" # every file system; default: "ext4-ordered"',
+        '# fs = "all" # every file system; default: "linux", those that people run',
         '# budget = "5m" # how long to search; default: "60s"',
         "# timeout = 10.0 # seconds after which a check has hung",
         "# seed = 0 # of the random part of the search",
