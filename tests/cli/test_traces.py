@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.cli.kit import SAVE, World
+from tests.cli.kit import ROW, SAVE, World
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_trace_named_like_an_option_or_with_spaces(world: World) -> None:
     name = "my trace'1"
     ended = world.run("record", "-o", name, "--dir", "data", "--", "sh", "-c", SAVE)
     assert ended.out.endswith("""Next: powercut explore 'my trace'"'"'1' --check CMD\n""")
-    assert world.run("explore", name).code == 0
+    assert world.run("explore", name, "--fs", ROW).code == 0
 
 
 def test_record_over_a_link_or_a_special_file(world: World) -> None:

@@ -83,7 +83,7 @@ WRONG = {
     "file system": (
         ["test", "--fs", "xfs,zfs", "--", "true"],
         "there is no file system model 'zfs'. Known: ext4-ordered, ext4-writeback, ext4-journal, xfs, btrfs, posix, "
-        "all. [unknown-fs]",
+        "linux, all. [unknown-fs]",
     ),
     "unset variable": (["test", "--dir", "", "--", "true"], "dir is empty. [bad-setting]"),
     "empty check": (["test", "--check", " ", "--", "true"], "check is empty. [bad-setting]"),
