@@ -82,7 +82,7 @@ def test_every_recorded_file_system_is_a_row() -> None:
 def test_texts_of_states_can_be_read_back() -> None:
     for _, _, _, _, _, image in ledger.tellings():
         assert ledger.image_of(ledger.difference(image)) == image
-    for content in (b"", b"\0" * 3, b"A" * 4096 + b"\0" + b"@x0"):
+    for content in (b"", b"\0" * 3, b"A" * 4096 + b"\0" + b"@x1"):
         assert content_of(content_text(content)) == content
 
 

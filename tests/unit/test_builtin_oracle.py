@@ -32,7 +32,10 @@ def test_a_careful_replacement_is_silent(fs: str) -> None:
     assert judge(ops, fs) == []
 
 
-@pytest.mark.parametrize(("fs", "found"), [("xfs", True), ("btrfs", True), ("posix", True), ("ext4-ordered", False)])
+ROWS = [("xfs", True), ("btrfs", True), ("posix", True), ("ext4-ordered", True), ("ext4-nodelalloc", False)]
+
+
+@pytest.mark.parametrize(("fs", "found"), ROWS)
 def test_a_replacement_without_sync_can_be_empty(fs: str, found: bool) -> None:
     findings = judge([*START, *SAVE, ("rename", "t", "a"), ("fsync", "")], fs)
     assert bool(findings) is found

@@ -93,17 +93,19 @@ def twin(world: World, moment: Moment, file: int = FILE) -> tuple[bytes, int]:
             continue
         kind, start, length = updates.kind[update], updates.start[update], updates.length[update]
         if not moment.survives(world, update):
-            first = updates.fresh[update]
-            if world.garbage and kind == UpdateKind.DATA and first < start + length:
-                content[first : start + length] = bytes([GARBAGE]) * (start + length - first)
+            cut = updates.data[update]
+            shows = world.garbage and kind == UpdateKind.FILL and updates.fresh[update] != NEVER
+            if shows and (cut < 0 or moment.survives(world, cut)):
+                content[start : start + length] = bytes([GARBAGE]) * length
         elif kind == UpdateKind.DATA:
             content[start : start + length] = POOL[updates.data[update] : updates.data[update] + length]
         elif kind == UpdateKind.SIZE:
             size = max(size, start)
         elif kind == UpdateKind.CUT:
-            content[start:] = bytes(END - start)
+            gone = start + length
+            content[gone:] = bytes(max(0, END - gone))
             size = start
-        elif kind == UpdateKind.ZERO:
+        elif kind in (UpdateKind.ZERO, UpdateKind.FILL):
             content[start : start + length] = bytes(length)
     return bytes(content), size
 
@@ -111,20 +113,21 @@ def twin(world: World, moment: Moment, file: int = FILE) -> tuple[bytes, int]:
 def fill_world(world: World, rng: random.Random, count: int, words: float, cuts: float) -> None:
     """Stores of at most a word, writes of any length, cuts and holes; guarantees that come late, early or never."""
     hot = [rng.randrange(END // 8) * 8 for _ in range(rng.randint(1, 40))]
-    size = world.tree.things[FILE].base_size
+    size, last_cut = world.tree.things[FILE].base_size, -1
     for _ in range(count):
         late = rng.choice((1, 1, 7, 50, NEVER))
         guaranteed = NEVER if late == NEVER else 2 * len(world.updates) + late
         if rng.random() < cuts:
             start = rng.randrange(END)
             kind = rng.choice((UpdateKind.CUT, UpdateKind.ZERO, UpdateKind.SIZE))
-            if kind == UpdateKind.SIZE:
-                start = rng.randint(min(size, END), END)  # a size that is not cut off only grows
+            if kind == UpdateKind.SIZE and rng.random() < 0.8:
+                start = rng.randint(min(size, END), END)  # most sizes that are not cut off grow
             if kind != UpdateKind.ZERO:
                 size = start
-            world.add(
-                kind, guaranteed, start=start, length=rng.randint(1, END - start) if kind == UpdateKind.ZERO else 0
-            )
+            length = rng.randint(1, END - start) if kind == UpdateKind.ZERO else 0
+            if kind == UpdateKind.CUT:
+                length = rng.choice((0, 0, -start % BLOCK, NEVER - start))
+            last_cut = world.add(kind, guaranteed, start=start, length=length)
             continue
         if rng.random() < words:
             first = rng.randrange(8)
@@ -132,9 +135,12 @@ def fill_world(world: World, rng: random.Random, count: int, words: float, cuts:
         else:
             start = rng.choice((0, BLOCK, rng.randrange(END - 1)))
             length = min(END - start, rng.choice((BLOCK, rng.randint(1, 300), rng.randint(1, 9000))))
-        fresh = rng.randint(start, start + length - 1) if rng.random() < 0.2 else NEVER
+        if rng.random() < 0.2:
+            fresh = rng.choice((start, start, NEVER))
+            cut = rng.choice((-1, last_cut))
+            world.add(UpdateKind.FILL, guaranteed, start=start, length=length, fresh=fresh, data=cut)
         data = rng.randrange(len(POOL) - length)
-        world.add(UpdateKind.DATA, guaranteed, start=start, length=length, data=data, fresh=fresh)
+        world.add(UpdateKind.DATA, guaranteed, start=start, length=length, data=data)
         if rng.random() < 0.05:
             world.add(UpdateKind.DATA, NEVER, OTHER_FILE, start=start % 4000, length=min(8, length), data=data)
 

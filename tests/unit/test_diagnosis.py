@@ -37,14 +37,15 @@ def test_a_rename_of_unsynced_data_is_unpersisted_and_the_fix_is_verified() -> N
     assert counts.failed
 
 
-def test_replacing_an_existing_file_is_safe_only_where_the_file_system_flushes() -> None:
+def test_replacing_an_existing_file_is_safe_only_where_the_size_waits_for_its_data() -> None:
     ops = [("create", "a"), ("write", "a", 0, b"old", ""), ("sync",), ("print", b"go\n"), *REPLACE]
 
     def check(files: dict[str, bytes], acked: bytes) -> bool:
         return not acked or files.get("a") in (b"old", b"new")
 
     assert kinds(explore(ops, check, "xfs")[0]) == ["unpersisted"]
-    assert kinds(explore(ops, check, "ext4-ordered")[0]) == []
+    assert kinds(explore(ops, check, "ext4-ordered")[0]) == ["unpersisted"]
+    assert kinds(explore(ops, check, "ext4-nodelalloc")[0]) == []
 
 
 def test_a_lost_acknowledgement_is_durability() -> None:
@@ -98,9 +99,9 @@ def test_two_causes_give_two_findings_each_with_its_own_models() -> None:
             return True
         return files.get("a") == b"new" if b"a" in acked else files.get("a") in (b"old", b"new")
 
-    findings, _ = explore(ops, check, "xfs", "ext4-ordered")
+    findings, _ = explore(ops, check, "xfs", "ext4-nodelalloc")
     found = {finding.kind.value: finding.models for finding in findings}
-    assert found == {"unpersisted": ["xfs"], "durability": ["xfs", "ext4-ordered"]}
+    assert found == {"unpersisted": ["xfs"], "durability": ["xfs", "ext4-nodelalloc"]}
 
 
 def test_a_budget_of_states_stops_the_search_and_is_shared_by_models() -> None:

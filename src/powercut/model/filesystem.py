@@ -158,7 +158,7 @@ def file_systems(names: str, memory_name: str = AUTO.name) -> list[FileSystem]:
 
 
 # What says how updates follow each other, and nothing of syncs.
-_OF_ORDER = ("rename_is_atomic", "replace_flushes_data", "truncate_before_data", "allocation_in_journal", "exposed")
+_OF_ORDER = ("rename", "new_blocks_first", "truncate", "freed_before_data", "allocation_in_journal", "exposed")
 
 
 def sync_alike(one: FileSystem, other: FileSystem) -> bool:
