@@ -33,6 +33,7 @@ from tests.kernel.workloads import random_plan
 
 _PR_SET_PDEATHSIG = 1
 _BATCH = 5  # workloads of one task
+_TELL_EVERY = 100  # workloads
 _SEEN = 12  # workloads of each file system that the ledger keeps
 _FEW = 14  # states of one of them
 Task = tuple[str, str, Any]  # what to do, row, seeds or the name of a question
@@ -158,6 +159,8 @@ class _Run:
             totals, (plan, examined) = self._totals[row], found
             numbers = (1, examined.images, examined.pairs, examined.undecided, bool(examined.outsiders))
             totals[:] = [a + b for a, b in zip(totals, numbers, strict=True)]
+            if totals[0] % _TELL_EVERY == 0:
+                print(f"{row}: {totals[0]} workloads so far, {totals[4]} with a state that the row forbids", flush=True)
             if examined.outsiders:
                 self._failures += 1
                 _tell(row, plan, examined)

@@ -44,6 +44,7 @@ class U:
     at_once: bool = False  # a size that waits for no write-back
     goes_after: int = -1  # the removal of a name that waits for this update
     creates: bool = False
+    own: bool = True  # a change of names that is one of the file, too
     cut_before: int = -1  # of a clear: the last truncate or hole before it
 
 
@@ -143,7 +144,7 @@ class Expansion:
     def exchange(self, one, other):
         names, one, other = self.world.names, self.world.place(one), self.world.place(other)
         effects = [(*one, names[other]), (*other, names[one])]
-        self._add("entry", names[one], effects=effects, meta=True)
+        self._add("entry", names[one], effects=effects, meta=True, own=False)
         names[one], names[other] = names[other], names[one]
 
     def write(self, path, offset, data, how):
@@ -185,9 +186,10 @@ class Expansion:
         self._add("size", obj, at=end, meta=at_once, at_once=at_once)
         self.world.size[obj] = end
 
-    def _fill(self, obj, start, end):
+    def _fill(self, obj, start, end, early=False):
         for at, zeros in pieces(start, bytes(max(0, end - start)), self.row.piece):
-            self._add("fill", obj, at=at, data=zeros, pieces=self._cells(at, at + len(zeros)))
+            u = self._add("fill", obj, at=at, data=zeros, pieces=self._cells(at, at + len(zeros)))
+            u.meta = u.meta and not early
 
     def truncate(self, path, size):
         obj, how = self.world.obj(path), self.row.truncate
@@ -234,6 +236,8 @@ class Expansion:
         low, high = round_up(start), end - end % BLOCK
         self._fill(obj, start, min(low, end))
         self._fill(obj, max(low, high), end)
+        if not frees and high - low <= 8 * BLOCK:
+            self._fill(obj, low, high, early=True)
         if low < high:
             freed = (low, high) if frees else (0, 0)
             self._add("zero", obj, at=low, data=bytes(high - low), meta=True, frees=freed)
@@ -375,7 +379,7 @@ class Promises:
 
     def names(self, past: list[U], obj: int) -> set[int]:
         """What a sync that persists names promises of those of an object."""
-        naming = [u for u in past if u.kind == "entry" and (u.obj == obj or any(e[2] == obj for e in u.effects))]
+        naming = self._own(past, obj)
         if self.row.journal:
             return {u.n for u in naming}
         live: dict = {}
@@ -394,12 +398,15 @@ class Promises:
             found |= self._new_folders(past, obj, homes)
         return found
 
+    @staticmethod
+    def _own(past: list[U], obj: int) -> list[U]:
+        entries = [u for u in past if u.kind == "entry" and u.own]
+        return [u for u in entries if u.obj == obj or any(e[2] == obj for e in u.effects)]
+
     def _new_folders(self, past: list[U], folder: int, homes: dict) -> set[int]:
         found: set[int] = set()
         while folder != 0:
-            changes = [
-                u for u in past if u.kind == "entry" and (u.obj == folder or any(e[2] == folder for e in u.effects))
-            ]
+            changes = self._own(past, folder)
             if len([u for u in changes if u.n not in self.sure or u.creates]) == 1 and all(u.creates for u in changes):
                 found |= {u.n for u in changes}
             folder = homes.get(folder, 0)

@@ -12,13 +12,13 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
   R6  where new blocks come first, a size that comes with the first write to a new block of a file that the program made
       needs that write;
   R7  fsync guarantees the file's updates, a folder's names; where syncs persist names, all changes of the names of the
-      file or folder (without a journal: its names of this moment, and new folders above them);
+      file or folder (without a journal: its names of this moment, and new folders above them), but for an exchange;
   R8  fdatasync guarantees data, sizes and truncates of the file; beside it what the row says; of a folder it is fsync;
   R9  a write with O_SYNC or O_DSYNC, and msync, end with an fsync or fdatasync that leaves out data in other pages, and
       sizes that lie behind them and were grown by writes; sync and syncfs guarantee all; sync_file_range nothing;
   R10 a guarantee of an update is a guarantee of all it needs;
   R11 a truncate or hole is up to three kinds of updates: the zeroing of parts of blocks, which is data; the cut itself;
-      and the freeing of whole blocks;
+      and the freeing of whole blocks; of a zeroed range of few blocks, each block may be zeros before that;
   R12 a size that waits for write-back may also persist as the end of a block below it: of the block in which the file
       ended before, and of blocks in a hole that are written later; or as the end of a range that fallocate changes.
 
@@ -65,6 +65,7 @@ MS_SYNC = 4
 Freed = tuple[int, int, int]  # a truncate or hole, and the offsets from and to which it freed blocks
 MappedFile = tuple[int, int, int, int, Freed]  # see _engine.Chains.run
 _NOTHING_FREED: Freed = (-1, 0, 0)
+_MOST_ZEROED = 8 * BLOCK  # of a zeroed range; ext4 writes zeros into so few blocks rather than to split an extent
 _CREATES: dict[int, ObjectKind] = {
     Kind.MKDIR: ObjectKind.FOLDER,
     Kind.SYMLINK: ObjectKind.SYMLINK,
@@ -201,8 +202,10 @@ class Rules:
             self._last_journal = number
         return number
 
-    def _add_entry(self, obj: int, effects: list[tuple[int, bytes, int]], needs: list[int] | None = None) -> int:
-        """Append a change of names: R1 per name, R2."""
+    def _add_entry(
+        self, obj: int, effects: list[tuple[int, bytes, int]], needs: list[int] | None = None, *, own: bool = True
+    ) -> int:
+        """Append a change of names: R1 per name, R2. `own`: it is a change of the file or folder, too."""
         needs = needs or []
         for folder, name, _ in effects:
             last = self._last_name.get((folder, name))
@@ -214,7 +217,7 @@ class Rules:
             self.updates.add_effect(number, folder, name, value)
             self._last_name[folder, name] = number
             self._inside[folder].append(number)
-        for named in {obj, *(value for _, _, value in effects if value >= 0)}:
+        for named in {obj, *(value for _, _, value in effects if value >= 0)} if own else ():
             self._naming[named].append(number)
         return number
 
@@ -251,11 +254,12 @@ class Rules:
             needs.append(cut)
         return needs
 
-    def _add_fill(self, obj: int, start: int, end: int) -> None:
-        """Append zeros that are written as data are."""
+    def _add_fill(self, obj: int, start: int, end: int, *, early: bool = False) -> None:
+        """Append zeros that are written as data are; `early`, without waiting for a journal of data."""
+        in_journal = self.row.data_in_journal and not early
         for position, length in self._pieces(start, end):
             needs = self._data_needs(obj, position, length)
-            fill = self._add(UpdateKind.FILL, obj, needs, self.row.data_in_journal, start=position, length=length)
+            fill = self._add(UpdateKind.FILL, obj, needs, in_journal, start=position, length=length)
             self._of_object[obj].append(fill)
 
     def _clear(self, obj: int, start: int, end: int) -> None:
@@ -447,7 +451,7 @@ class Rules:
         self.tree.require_room(new[0], obj)
         if event[FLAGS] & Flag.EXCHANGE and replaced is not None:
             self.tree.require_room(old[0], replaced)
-            self._add_entry(obj, [(*old, replaced), (*new, obj)])
+            self._add_entry(obj, [(*old, replaced), (*new, obj)], own=False)  # XFS changes the folders alone
             self.tree.put(*old, replaced)
             self.tree.put(*new, obj)
             return
@@ -521,6 +525,8 @@ class Rules:
         low, high = -(-start // BLOCK) * BLOCK, end // BLOCK * BLOCK
         self._add_fill(obj, start, min(low, end))
         self._add_fill(obj, max(high, low), end)
+        if not frees and high - low <= _MOST_ZEROED:
+            self._add_fill(obj, low, high, early=True)
         if low < high:
             hole = self._add_metadata(UpdateKind.ZERO, obj, self._last_cut, obj, start=low, length=high - low)
             if frees:  # blocks of zeroed ranges stay where they are on the disk
