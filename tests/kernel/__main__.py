@@ -22,7 +22,7 @@ from typing import Any
 
 from powercut.model.filesystem import FILE_SYSTEMS, file_systems
 from tests.kernel import ledger
-from tests.kernel.ask import ask
+from tests.kernel.ask import WAYS, ask
 from tests.kernel.calls import populate
 from tests.kernel.disks import KINDS, Bench, Missing, build_recorder, enter_namespace, missing, mount
 from tests.kernel.notation import state_text
@@ -41,6 +41,9 @@ Task = tuple[str, str, Any]  # what to do, row, seeds or the name of a question
 
 def main() -> int:
     options = _options()
+    if options.take:
+        ledger.take(Path(options.take))
+        return 0
     lacking = missing(options.rows)
     if lacking is not None:
         print(
@@ -78,9 +81,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the first seed (default: by the clock)")
     parser.add_argument("--sectors", action="store_true", help="tear writes into sectors, and ask the rows of --tear")
     parser.add_argument("--questions", default="", help="ask directed questions: names with commas, or all")
-    parser.add_argument(
-        "--write", metavar="FOLDER", nargs="?", const=ledger.FOLDER, help="put what was seen into the ledger"
-    )
+    parser.add_argument("--write", action="store_true", help="put what was seen into the ledger")
+    parser.add_argument("--save", metavar="FILE", help="or into a file, for --take")
+    parser.add_argument("--take", metavar="FILE", help="record nothing: put what --save wrote into the ledger")
+    parser.add_argument("--ways", type=int, default=len(WAYS), help="in how many ways each question is asked")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     options.rows = list(KINDS) if options.rows == "all" else options.rows.split(",")
@@ -108,9 +112,7 @@ class _Run:
         context = get_context("fork")
         tasks, results = context.SimpleQueue(), context.SimpleQueue()
         workers = [
-            context.Process(
-                target=_work, args=(number, self._folder, self._recorder, self._options.sectors, tasks, results)
-            )
+            context.Process(target=_work, args=(number, self._folder, self._recorder, self._options, tasks, results))
             for number in range(self._options.jobs)
         ]
         started, waiting = time.monotonic(), self._tasks()
@@ -167,7 +169,8 @@ class _Run:
             self._keep(row, plan, examined)
 
     def _keep(self, row: str, plan: Plan, examined: Examined) -> None:
-        if self._options.write and 4 <= len(examined.seen) <= _FEW and len(self._seen[row]) < _SEEN:
+        wanted = self._options.write or self._options.save
+        if wanted and 4 <= len(examined.seen) <= _FEW and len(self._seen[row]) < _SEEN:
             left = [(line, returned, ledger.difference(image)) for line, returned, image in examined.seen]
             self._seen[row].append(ledger.Seen(ledger.kernel(), row, list(plan.lines), left))
 
@@ -178,9 +181,11 @@ class _Run:
                 f"{undecided} undecided, {wrong} workloads with a state that the row forbids"
             )
         print(f"{seconds:.0f} s")
+        seen = [entry for entries in self._seen.values() for entry in entries]
         if self._options.write:
-            ledger.write_answers(self._answers)
-            ledger.write_seen([entry for entries in self._seen.values() for entry in entries])
+            ledger.add(self._answers, seen)
+        if self._options.save:
+            ledger.save(Path(self._options.save), self._answers, seen)
 
 
 def _tell(row: str, plan: Plan, examined: Examined) -> None:
@@ -196,7 +201,7 @@ def _tell(row: str, plan: Plan, examined: Examined) -> None:
     sys.stdout.flush()
 
 
-def _work(number: int, folder: Path, recorder: Path, sectors: bool, tasks: Any, results: Any) -> None:
+def _work(number: int, folder: Path, recorder: Path, options: argparse.Namespace, tasks: Any, results: Any) -> None:
     """A worker: it has file systems of its own, in a namespace of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -208,9 +213,9 @@ def _work(number: int, folder: Path, recorder: Path, sectors: bool, tasks: Any, 
             if row not in benches:
                 benches[row] = Bench(KINDS[row], recorder, folder / f"{row}-{number}", populate)
             if kind == "ask":
-                results.put(("answer", row, ask(benches[row], row, QUESTIONS[what])))
+                results.put(("answer", row, ask(benches[row], row, QUESTIONS[what], options.ways)))
             else:
-                _try_seeds(benches[row], row, what, sectors, results)
+                _try_seeds(benches[row], row, what, options.sectors, results)
         except Exception as error:
             results.put(("failed", row, f"{what}: {type(error).__name__}: {error}"))
         results.put(("done", row, None))

@@ -91,17 +91,24 @@ def _read(path: Path) -> list[dict]:
     return json.loads(path.read_text()) if path.exists() else []
 
 
-def write_answers(new: list[Answer]) -> None:
-    """Put answers in the place of older ones of the same kernel, file system and question."""
-    kept = {(a.fs, a.question, a.kernel): a for a in [*answers(), *new]}
+def add(new_answers: list[Answer], new_seen: list[Seen]) -> None:
+    """Put what was seen in the place of older answers to the same questions, and of older workloads."""
+    kept = {(a.fs, a.question, a.kernel): a for a in [*answers(), *new_answers]}
     _write(ANSWERS, [_without_defaults(asdict(kept[key])) for key in sorted(kept)])
+    fresh = {(s.kernel, s.fs) for s in new_seen}
+    old = [s for s in seen() if (s.kernel, s.fs) not in fresh]
+    _write(STATES, [asdict(s) for s in sorted([*old, *new_seen], key=lambda s: (s.fs, s.kernel, s.lines))])
 
 
-def write_seen(new: list[Seen]) -> None:
-    """Put workloads in the place of the older ones of the same kernel and file system."""
-    fresh = {(s.kernel, s.fs) for s in new}
-    kept = [s for s in seen() if (s.kernel, s.fs) not in fresh]
-    _write(STATES, [asdict(s) for s in [*kept, *new]])
+def save(path: Path, new_answers: list[Answer], new_seen: list[Seen]) -> None:
+    """Write what was seen to a file of its own."""
+    path.write_text(json.dumps([[asdict(a) for a in new_answers], [asdict(s) for s in new_seen]]))
+
+
+def take(path: Path) -> None:
+    """Put into the ledger what `save` wrote, on another kernel perhaps."""
+    some_answers, some_seen = json.loads(path.read_text())
+    add([Answer(**entry) for entry in some_answers], [Seen(**entry) for entry in some_seen])
 
 
 def _without_defaults(entry: dict) -> dict:

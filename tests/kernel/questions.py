@@ -101,7 +101,7 @@ QUESTIONS = {
            "create c; write c 0 100; fsync .", 2, lambda s: "c" in s and content(s, "c") != B * 100, "R7",
            returned=True),
         _q("fsyncdir-below", "a file was made in a folder, the folder above fsynced, and the name is lost (2c)",
-           "create s/c; fsync .", 1, _gone("s/c"), "R7", returned=True),
+           "create d; ~commit; create s/c; fsync .", 3, _gone("s/c"), "R7", returned=True),
         _q("fdatasync-name", "a new empty file was fdatasynced, and its name is lost",
            "create c; fdatasync c", 1, _gone("c"), "R8", returned=True),
         _q("fdatasync-rename", "a renamed file was fdatasynced, and has its old name",
