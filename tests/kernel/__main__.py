@@ -85,7 +85,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--save", metavar="FILE", help="or into a file, for --take")
     parser.add_argument("--take", metavar="FILE", help="record nothing: put what --save wrote into the ledger")
     parser.add_argument("--ways", type=int, default=len(WAYS), help="in how many ways each question is asked")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1), help="at once; most of it is waiting")
     options = parser.parse_args()
     options.rows = list(KINDS) if options.rows == "all" else options.rows.split(",")
     names = options.questions.split(",") if options.questions else []
@@ -182,10 +182,15 @@ class _Run:
             )
         print(f"{seconds:.0f} s")
         seen = [entry for entries in self._seen.values() for entry in entries]
+        runs = [
+            ledger.Run(ledger.kernel(), row, self._options.seed, *totals)
+            for row, totals in self._totals.items()
+            if not self._options.sectors
+        ]
         if self._options.write:
-            ledger.add(self._answers, seen)
+            ledger.add(self._answers, seen, runs)
         if self._options.save:
-            ledger.save(Path(self._options.save), self._answers, seen)
+            ledger.save(Path(self._options.save), self._answers, seen, runs)
 
 
 def _tell(row: str, plan: Plan, examined: Examined) -> None:

@@ -1,8 +1,9 @@
 """The ledger: what real kernels left after power cuts, as data that the models are tested against without root.
 
 `ledger/answers.json` holds for each question, file system and kernel how many images were looked at and how many showed
-the outcome, with one of them; `ledger/states.json` random workloads with every state that was seen. States are told by
-how they differ from the folder before the workload (calls.START); a path that is gone is "-".
+the outcome, with one of them; `ledger/states.json` random workloads with every state that was seen; `ledger/runs.json`
+the last run of random workloads. States are told by how they differ from the folder before the workload (calls.START); a
+path that is gone is "-".
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tests.kernel.model import Image
 from tests.kernel.notation import content_text, image_of_text, state_text
 
 FOLDER = Path(__file__).with_name("ledger")
-ANSWERS, STATES = FOLDER / "answers.json", FOLDER / "states.json"
+ANSWERS, STATES, RUNS = FOLDER / "answers.json", FOLDER / "states.json", FOLDER / "runs.json"
 
 
 def kernel() -> str:
@@ -56,6 +57,26 @@ class Seen:
     left: list[tuple[int, bool, dict[str, str]]]
 
 
+@dataclass(slots=True)
+class Run:
+    """A run of random workloads: those of the seeds from `seed` on.
+
+    Attributes:
+        states: distinct ones, at their moments.
+        undecided: states that the matcher gave up on.
+        forbidden: workloads with a state that the row forbids.
+    """
+
+    kernel: str
+    fs: str
+    seed: int
+    workloads: int
+    images: int
+    states: int
+    undecided: int
+    forbidden: int
+
+
 def _start() -> dict[str, str]:
     texts = {".": "dir 755"}
     for path, content in START.items():
@@ -87,12 +108,19 @@ def seen() -> list[Seen]:
     return [Seen(**entry) for entry in _read(STATES)]
 
 
+def runs() -> list[Run]:
+    """The last run of random workloads on each file system and kernel."""
+    return [Run(**entry) for entry in _read(RUNS)]
+
+
 def _read(path: Path) -> list[dict]:
     return json.loads(path.read_text()) if path.exists() else []
 
 
-def add(new_answers: list[Answer], new_seen: list[Seen]) -> None:
+def add(new_answers: list[Answer], new_seen: list[Seen], new_runs: list[Run]) -> None:
     """Put what was seen in the place of older answers to the same questions, and of older workloads."""
+    last = {(r.fs, r.kernel): r for r in [*runs(), *new_runs]}
+    _write(RUNS, [asdict(last[key]) for key in sorted(last)])
     kept = {(a.fs, a.question, a.kernel): a for a in [*answers(), *new_answers]}
     _write(ANSWERS, [_without_defaults(asdict(kept[key])) for key in sorted(kept)])
     fresh = {(s.kernel, s.fs) for s in new_seen}
@@ -100,15 +128,16 @@ def add(new_answers: list[Answer], new_seen: list[Seen]) -> None:
     _write(STATES, [asdict(s) for s in sorted([*old, *new_seen], key=lambda s: (s.fs, s.kernel, s.lines))])
 
 
-def save(path: Path, new_answers: list[Answer], new_seen: list[Seen]) -> None:
+def save(path: Path, new_answers: list[Answer], new_seen: list[Seen], new_runs: list[Run]) -> None:
     """Write what was seen to a file of its own."""
-    path.write_text(json.dumps([[asdict(a) for a in new_answers], [asdict(s) for s in new_seen]]))
+    path.write_text(json.dumps([[asdict(entry) for entry in some] for some in (new_answers, new_seen, new_runs)]))
 
 
 def take(path: Path) -> None:
     """Put into the ledger what `save` wrote, on another kernel perhaps."""
-    some_answers, some_seen = json.loads(path.read_text())
-    add([Answer(**entry) for entry in some_answers], [Seen(**entry) for entry in some_seen])
+    some_answers, some_seen, *some_runs = json.loads(path.read_text())
+    found = [Run(**entry) for entries in some_runs for entry in entries]
+    add([Answer(**entry) for entry in some_answers], [Seen(**entry) for entry in some_seen], found)
 
 
 def _without_defaults(entry: dict) -> dict:

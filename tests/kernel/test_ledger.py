@@ -14,6 +14,7 @@ from tests.kernel.model import Model
 from tests.kernel.notation import content_of, content_text
 from tests.kernel.questions import QUESTIONS
 from tests.kernel.rig import last_call, moment
+from tests.kernel.wonder import allows
 
 CLASSES = {"1", "2", "2c", "3", "3b", "3c", "3d", "4", "5", "6", "7", "7b", "8", "9", "10", "11"}
 
@@ -97,3 +98,19 @@ def test_marks_of_what_happens_behind_the_program_count_for_the_call_before() ->
         (1, True),
         (1, True),
     ]
+
+
+def test_what_a_row_forbids_was_tried_and_never_shown() -> None:
+    """A model that forbids an outcome has images behind it, and none of them shows it."""
+    forbidden = 0
+    for answer in ledger.answers():
+        if not allows(page_cache(answer.fs), QUESTIONS[answer.question]):
+            forbidden += 1
+            assert answer.images and not answer.shown, (answer.kernel, answer.fs, answer.question)
+    assert forbidden > 100
+
+
+def test_random_workloads_left_nothing_that_their_rows_forbid() -> None:
+    runs = {run.fs: run for run in ledger.runs() if run.workloads >= 1000}
+    assert runs.keys() >= {"ext4-ordered", "ext4-journal", "xfs", "btrfs"}
+    assert [run.fs for run in runs.values() if run.forbidden] == []

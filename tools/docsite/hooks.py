@@ -26,6 +26,7 @@ REFERENCES = {
     "commands": commands.reference,
     "json": json_report.reference,
     "ledger": ledger.reference,
+    "kernel-runs": ledger.runs,
     "messages": messages.reference,
     "python": python_api.reference,
     "settings": settings.reference,
