@@ -1,9 +1,9 @@
 """The ledger: what real kernels left after power cuts, as data that the models are tested against without root.
 
 `ledger/answers.json` holds for each question, file system and kernel how many images were looked at and how many showed
-the outcome, with one of them; `ledger/states.json` random workloads with every state that was seen; `ledger/runs.json`
-the last run of random workloads. States are told by how they differ from the folder before the workload (calls.START); a
-path that is gone is "-".
+the outcome, with one of them; `ledger/states.json` random workloads with all states that were seen; `ledger/runs.json`
+the last run of random workloads. States are told by how they differ from the folder before the workload (calls.START),
+and a path that is gone by "-".
 """
 
 from __future__ import annotations
