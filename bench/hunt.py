@@ -15,6 +15,7 @@ from typing import Any
 
 from kit import Broken
 
+from powercut.model.filesystem import ONE_ROW
 from powercut.report.events import Counts, Event, Found, Progress
 from powercut.run.session import Session
 from powercut.run.store import new_run_folder
@@ -100,7 +101,8 @@ def search(known: Known, trace: Trace, mode: Mapping[str, Any], budget: float) -
 
 
 def _search(known: Known, trace: Trace, mode: Mapping[str, Any], budget: float, hunter: _Hunter) -> Hunted:
-    chosen = {**known.settings, **mode, "check": known.check, "budget": f"{budget:g}s", "lint": False, "cache": False}
+    fixed = {"check": known.check, "budget": f"{budget:g}s", "lint": False, "cache": False}
+    chosen = {"fs": ONE_ROW.name, **known.settings, **mode, **fixed}  # ways of searching are compared on one row
     folder = known.data.parent
     session = Session(Settings(dir=str(known.data), **chosen), folder, hunter.tell)
     run_folder = new_run_folder(session.output)

@@ -11,7 +11,7 @@ import random
 import resource
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -21,13 +21,12 @@ from unittest.mock import patch
 from kit import HERE, Row, at_most, run, workspace
 from synthetic import write_trace
 
-from powercut.model.filesystem import file_systems
+from powercut.model.filesystem import ONE_ROW
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.events import Event
 from powercut.run.budget import Budget
 from powercut.run.exploration import Exploration
 from powercut.run.jobs import Job, Result
-from powercut.settings import Settings
 from powercut.states.state import State
 from powercut.states.strategies import STRATEGIES
 from powercut.states.timeline import Timeline
@@ -101,10 +100,10 @@ class Approving:
 def explore(trace: Trace, states: int) -> dict[str, Any]:
     """Build the timeline, and have some thousand states generated, digested and judged."""
     start = time.perf_counter()
-    timeline = Timeline(trace, file_systems(Settings().fs)[0])
+    timeline = Timeline(trace, ONE_ROW)
     built = time.perf_counter()
     strategies: dict[str, tuple[int, float]] = {}
-    with patch("powercut.run.exploration.queue", shares(states, strategies)):
+    with patch("powercut.run.exploration.joint_queue", shares(states, strategies)):
         exploration = Exploration([timeline], Approving(), _nothing_owed, Budget(states=states), 0, _ignore)
         exploration.run()
     return {
@@ -118,12 +117,14 @@ def explore(trace: Trace, states: int) -> dict[str, Any]:
 def shares(states: int, spent: dict[str, tuple[int, float]]) -> Any:
     """A queue in which every strategy has an equal share; notes how many states each gave, and in how many seconds."""
 
-    def queue(timeline: Timeline, seed: int, names: Sequence[str]) -> Iterator[tuple[str, State]]:
+    def queue(
+        timelines: Mapping[int, Timeline], seed: int, names: Sequence[str], tired: Container[int]
+    ) -> Iterator[tuple[int, str, State]]:
         for name in names:
             start = time.perf_counter()
-            drawn = STRATEGIES[name](timeline, random.Random(seed))
+            drawn = STRATEGIES[name](timelines[0], random.Random(seed))
             for count, state in enumerate(islice(drawn, states // len(names))):
-                yield name, state
+                yield 0, name, state
                 spent[name] = (count + 1, time.perf_counter() - start)
                 if spent[name][1] > MOST_SECONDS:
                     break
