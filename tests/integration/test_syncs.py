@@ -46,7 +46,8 @@ ROWS = "2"
 def weigh(check: str, data: Path, *options: str) -> dict[str, Any]:
     """Run `powercut syncs` and read its report."""
     report = data.parent / "syncs.json"
-    command = [POWERCUT, "syncs", "--check", check, "--json", report, *options]
+    model = [] if "--fs" in options else ["--fs", MODEL]
+    command = [POWERCUT, "syncs", "--check", check, "--json", report, *model, *options]
     done = subprocess.run(command, cwd=data.parent, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(report.read_text())
@@ -195,7 +196,8 @@ class Sqlite:
 
     def without(self, sync: dict[str, Any]):
         """`powercut test` on an SQLite that really lacks a sync."""
-        return powercut_test(self.dropping(self.executions(sync)), self.check, self.data, options=SQLITE_BUDGET)
+        workload = self.dropping(self.executions(sync))
+        return powercut_test(workload, self.check, self.data, fs=[MODEL], options=SQLITE_BUDGET)
 
     def dropping(self, executions: list[str]) -> list[str]:
         """The workload without some executions of syncs."""
