@@ -130,6 +130,8 @@ QUESTIONS = {
         _q("syncfs", "something is lost after syncfs",
            "create c; write c 0 9000; write a 0 100; rename b d; syncfs", 4,
            lambda s: content(s, "c") != B * 9000 or content(s, "a")[:100] != C * 100 or "b" in s, "R9", returned=True),
+        _q("syncfs-overwrite", "data that was written over old data is lost after syncfs",
+           "write a 0 100; syncfs", 1, lambda s: content(s, "a")[:1] == b"@", "R9", returned=True),
         _q("range-sync", "a write is lost after sync_file_range with all its flags returned",
            "write a 0 100; ~writeback a 0 0 wait; chmod b 600", 2, lambda s: content(s, "a")[:1] == b"@", "R9"),
         _q("direct", "a write with O_DIRECT is lost after it returned",

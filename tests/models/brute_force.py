@@ -45,6 +45,7 @@ class U:
     goes_after: int = -1  # the removal of a name that waits for this update
     creates: bool = False
     own: bool = True  # a change of names that is one of the file, too
+    over_old: bool = False  # data or zeros in the place of old data
     cut_before: int = -1  # of a clear: the last truncate or hole before it
 
 
@@ -157,9 +158,10 @@ class Expansion:
                 low = max(at, size[obj])
                 cuts = [u.n for u in self.updates if u.obj == obj and u.kind in ("cut", "zero")]
                 self._add("clear", obj, at=low, data=bytes(end - low), cut_before=max(cuts, default=-1))
+            over_old = not grows and (obj, block) not in self.passed_over
             first = self.row.new_blocks_first and obj in self.placed and block not in self.placed[obj]
             self._place(obj, at, end)
-            self._add("data", obj, at=at, data=piece, pieces=self._cells(at, end), first=first)
+            self._add("data", obj, at=at, data=piece, pieces=self._cells(at, end), first=first, over_old=over_old)
             if grows:
                 self._grow(obj, at, end)
             elif (obj, block) in self.passed_over:
@@ -188,7 +190,7 @@ class Expansion:
 
     def _fill(self, obj, start, end, early=False):
         for at, zeros in pieces(start, bytes(max(0, end - start)), self.row.piece):
-            u = self._add("fill", obj, at=at, data=zeros, pieces=self._cells(at, at + len(zeros)))
+            u = self._add("fill", obj, at=at, data=zeros, pieces=self._cells(at, at + len(zeros)), over_old=True)
             u.meta = u.meta and not early
 
     def truncate(self, path, size):
@@ -254,7 +256,8 @@ class Expansion:
         data = data[: max(0, size - offset)]
         if data:
             cells = self._cells(offset, offset + 1)
-            self._add("data", obj, at=offset, data=data, pieces=cells, stored=True)
+            over_old = not self.row.memory.persistent
+            self._add("data", obj, at=offset, data=data, pieces=cells, stored=True, over_old=over_old)
             self._sync("store", obj)
 
     def flush(self, path, *_):
@@ -355,7 +358,7 @@ class Promises:
 
     def _promised(self, past: list[U], what: str, obj) -> set[int]:
         if what == "sync":
-            return {u.n for u in past}
+            return {u.n for u in past if self.row.sync_flushes or not u.over_old}
         row, low, high = self.row, 0, FOREVER
         if what.startswith("range "):
             what, (obj, start, length) = what[6:], obj

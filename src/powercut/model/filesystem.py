@@ -63,6 +63,8 @@ class FileSystem:
         size_in_journal: so does a size that a write grows, at once; otherwise it waits until the data is written back.
         sync_persists_names: a sync of a file or folder makes its own names durable.
         datasync: what fdatasync does beside its task.
+        sync_flushes: sync and syncfs empty the disk's cache even if there is nothing to be journalled; otherwise they leave
+            data there that was written over old data.
         rename: the steps of a rename.
         new_blocks_first: a size that comes with a new block waits for the data in it.
         truncate: the steps of a truncate.
@@ -79,6 +81,7 @@ class FileSystem:
     data_in_journal: bool = False
     size_in_journal: bool = False
     datasync: Datasync = Datasync.NOTHING
+    sync_flushes: bool = True
     rename: Rename = Rename.ATOMIC
     new_blocks_first: bool = False
     truncate: Truncate = Truncate.ZEROED_APART
@@ -116,7 +119,9 @@ FILE_SYSTEMS: dict[str, FileSystem] = {
         ),
         replace(_EXT4, name="ext4-nodelalloc", size_in_journal=True, new_blocks_first=True),
         replace(_EXT4, name="ext4-noauto_da_alloc"),  # which changes how often a state is left, not which ones
-        FileSystem(name="xfs", journal=True, sync_persists_names=True, datasync=Datasync.EVERYTHING),
+        FileSystem(
+            name="xfs", journal=True, sync_persists_names=True, datasync=Datasync.EVERYTHING, sync_flushes=False
+        ),
         FileSystem(
             name="btrfs",
             journal=False,
@@ -130,6 +135,7 @@ FILE_SYSTEMS: dict[str, FileSystem] = {
             name="posix",
             journal=False,
             sync_persists_names=False,
+            sync_flushes=False,
             rename=Rename.SPLIT,
             truncate=Truncate.FREED_APART,
             freed_before_data=False,

@@ -15,7 +15,8 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
       file or folder (without a journal: its names of this moment, and new folders above them), but for an exchange;
   R8  fdatasync guarantees data, sizes and truncates of the file; beside it what the row says; of a folder it is fsync;
   R9  a write with O_SYNC or O_DSYNC, and msync, end with an fsync or fdatasync that leaves out data in other pages, and
-      sizes that lie behind them and were grown by writes; sync and syncfs guarantee all; sync_file_range nothing;
+      sizes that lie behind them and were grown by writes; sync and syncfs guarantee all, but for data over old data
+      where they do not flush; sync_file_range guarantees nothing;
   R10 a guarantee of an update is a guarantee of all it needs;
   R11 a truncate or hole is up to three kinds of updates: the zeroing of parts of blocks, which is data; the cut itself;
       and the freeing of whole blocks; of a zeroed range of few blocks, each block may be zeros before that;
@@ -350,11 +351,26 @@ class Rules:
 
     def sync_all(self) -> None:
         """R9: sync and syncfs."""
-        self._guarantee(range(self._all_synced, len(self.updates)))
+        updates = range(self._all_synced, len(self.updates))
+        self._guarantee(updates if self.row.sync_flushes else [u for u in updates if not self._is_over_old(u)])
         self._all_synced = len(self.updates)
-        for waiting in (self._of_object, self._naming, self._inside):
+        for waiting in (self._naming, self._inside, self._holes):
             waiting.clear()
-        self._holes.clear()
+        for obj, pending in list(self._of_object.items()):
+            left = [u for u in pending if self.updates.guaranteed[u] == NEVER]
+            if left:
+                self._of_object[obj] = left
+            else:
+                del self._of_object[obj]
+
+    def _is_over_old(self, update: int) -> bool:
+        """Whether an update writes over old data: what is new in a file is followed by a size."""
+        kind, after = self.updates.kind, update + 1
+        if kind[update] not in _WRITTEN or self.updates.fresh[update] != NEVER:
+            return False
+        obj, event = self.updates.obj, self.updates.event
+        is_new = after < len(kind) and kind[after] == UpdateKind.SIZE and event[after] == event[update]
+        return obj[update] not in self._in_lines and not is_new
 
     def _guarantee_names(self, obj: int) -> None:
         """What became of the names of an object; without a journal, its names of this moment and new folders above."""
