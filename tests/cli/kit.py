@@ -26,7 +26,7 @@ case "$content" in
     *) echo "f holds $content"; exit 1 ;;
 esac
 """
-ROW = "ext4-ordered"
+ROW = "ext4-nodelalloc"  # which forgives the rename of SAVE, so that its one mistake is that it says too much
 MARK = "POWERCUT_TEST_WORLD"  # what all processes of a world have in their environment
 LIMIT = 60.0  # seconds; far more than any test needs, so that only a hang reaches it
 

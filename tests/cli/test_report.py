@@ -17,7 +17,7 @@ def test_json_has_the_promised_fields(world: World) -> None:
     assert ended.code == 1
     report = json.loads((world.here / "report.json").read_text())
     assert {"findings", "states", "model", "seconds"} <= set(report)
-    assert report["model"] == "ext4-ordered"
+    assert report["model"] == ROW
     assert 0 < report["seconds"] < 60
     assert {"tested", "equal", "equivalent", "total"} <= set(report["states"])
     assert report["states"]["tested"] > 0

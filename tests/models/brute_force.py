@@ -93,9 +93,6 @@ class Expansion:
     def _sync(self, what, obj=None):
         self.syncs.append((self.number, what, obj))
 
-    def _forget_holes(self, obj=None):
-        self.passed_over = {(o, b) for o, b in self.passed_over if obj is not None and o != obj}
-
     def _new(self, path):
         obj, place = self.world.next, self.world.place(path)
         self.world.next += 1
@@ -137,10 +134,8 @@ class Expansion:
             return True
         if self.row.rename is Rename.SPLIT or old[0] != new[0]:
             return False
-        mine = [u for u in self.updates if u.kind == "entry" and any(e[:2] == old for e in u.effects)]
-        if not mine:
-            return True
-        return not takes_along(mine[-1], obj, Promises(self, self.number))
+        about = [u.obj for u in self.updates if any(e[:2] == old for e in u.effects)]
+        return len(set(about)) < 2
 
     def exchange(self, one, other):
         names, one, other = self.world.names, self.world.place(one), self.world.place(other)
@@ -207,7 +202,7 @@ class Expansion:
         if apart:
             self._add("zero", obj, at=edge, data=bytes(old - edge), meta=True, frees=frees)
         self._free(obj, *frees)
-        self._forget_holes(obj)
+        self.passed_over = {(o, block) for o, block in self.passed_over if o != obj}
         self.world.size[obj] = size
 
     def _free(self, obj, low, high):
@@ -269,15 +264,12 @@ class Expansion:
 
     def fsync(self, path):
         self._sync("fsync", self.world.obj(path))
-        self._forget_holes(self.world.obj(path))
 
     def fdatasync(self, path):
         self._sync("fdatasync", self.world.obj(path))
-        self._forget_holes(self.world.obj(path))
 
     def sync(self):
         self._sync("sync")
-        self._forget_holes()
 
     def fence(self, *_):
         self._sync("fence")

@@ -76,7 +76,7 @@ def test_what_cannot_show_adds_no_image_and_what_is_new_was_not_possible(row: Fi
 def test_the_candidates_hold_every_new_image(row: FileSystem, kinds: list[str]) -> None:
     """So that their end means that nothing is left."""
     news = 0
-    for seed in range(SEEDS // 2):
+    for seed in range(SEEDS if row.name == "posix" else SEEDS // 2):  # more of its runs have too many states
         for removal, case in removals(seed, row, kinds):
             with_it, without = pictures(removal.original), pictures(removal.timeline)
             candidates = Candidates(removal, 0)

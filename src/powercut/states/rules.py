@@ -23,6 +23,8 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
   R12 a size that waits for write-back may also persist as the end of a block below it: of the block in which the file
       ended before, and of blocks in a hole that are written later; or as the end of a range that fallocate changes.
 
+Which updates there are never depends on syncs, so that a run with one more or one less has the same, with other guarantees.
+
 What the program stores through mappings follows `memory_rules.py`, in the same order of events.
 
 `tests/models/brute_force.py` states the same rules a second time, independently.
@@ -120,6 +122,7 @@ class Rules:
         self._creation: dict[int, int] = {}  # file or folder -> the update that gave it its first name
         self._placed: dict[int, set[int]] = {}  # R6: blocks that have, or may have, a place on the disk
         self._last_name: dict[tuple[int, bytes], int] = {}
+        self._reused: set[tuple[int, bytes]] = set()  # names that changes of several files or folders were about
         self._last_attribute: dict[tuple[int, int], int] = {}
         self._last_journal = -1
         self._all_synced = 0
@@ -216,6 +219,9 @@ class Rules:
         number = self._add(UpdateKind.ENTRY, obj, needs, True, start=first, length=len(effects))
         for folder, name, value in effects:
             self.updates.add_effect(number, folder, name, value)
+            last = self._last_name.get((folder, name), -1)
+            if last >= 0 and self.updates.obj[last] != obj:
+                self._reused.add((folder, name))
             self._last_name[folder, name] = number
             self._inside[folder].append(number)
         for named in {obj, *(value for _, _, value in effects if value >= 0)} if own else ():
@@ -326,8 +332,6 @@ class Rules:
         self._guarantee(set(waiting).difference(left) if left else waiting)
         if left:
             self._of_object[obj] = left
-        if within is None:
-            self._holes.pop(obj, None)
         if obj in self._in_lines:
             self._guarantee(self._chains.last_updates(obj, *(within or (0, NEVER))))
         if is_folder:
@@ -354,8 +358,8 @@ class Rules:
         updates = range(self._all_synced, len(self.updates))
         self._guarantee(updates if self.row.sync_flushes else [u for u in updates if not self._is_over_old(u)])
         self._all_synced = len(self.updates)
-        for waiting in (self._naming, self._inside, self._holes):
-            waiting.clear()
+        self._naming.clear()
+        self._inside.clear()
         for obj, pending in list(self._of_object.items()):
             left = [u for u in pending if self.updates.guaranteed[u] == NEVER]
             if left:
@@ -483,8 +487,7 @@ class Rules:
         """Whether the new name of a rename comes in one step and the old one goes in another."""
         if self.row.rename is Rename.ATOMIC or obj in self.tree.live:
             return False
-        last = self._last_name.get(old, -1)
-        return self.row.rename is Rename.SPLIT or old[0] != new[0] or (last >= 0 and self._takes_along(last, obj))
+        return self.row.rename is Rename.SPLIT or old[0] != new[0] or old in self._reused
 
     def _write(self, event: Record) -> None:
         obj = self._file(event[INODE])
