@@ -58,7 +58,7 @@ def test_while_exploring_after_something_was_found(world: World, number: signal.
     check = ["--check", slow_check(world), "--json", "report.json"]
     with open(errors, "wb") as file:
         process = world.start("test", "--dir", "data", *check, "--", "sh", "-c", MANY, stderr=file)
-        wait_for(lambda: "found durability" in errors.read_text())
+        wait_for(lambda: "powercut: found " in errors.read_text())
         os.killpg(process.pid, number)
         ended = world.finish(process, before)
     assert ended.code == 1  # findings are findings

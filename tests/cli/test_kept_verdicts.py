@@ -27,7 +27,7 @@ class Asking:
     def test(self, *options: str, workload: str = TWICE, code: int = 1) -> tuple[int, dict[str, object]]:
         """How often the check was asked, and the report."""
         self.asked.write_text("")
-        ended = self.world.test(*options, "--no-equivalence", "--json", "report.json", workload=workload)
+        ended = self.world.test("--fs", "ext4-ordered", *options, "--no-equivalence", "--json", "report.json", workload=workload)
         assert ended.code == code, ended
         report: dict[str, object] = json.loads((self.world.here / "report.json").read_text())
         report["text"], report["said"] = ended.out, ended.err

@@ -45,7 +45,7 @@ def test_record_to_where_nothing_can_be_written(world: World) -> None:
 
 
 def test_explore_a_trace_and_find_what_test_finds(traced: World) -> None:
-    explored = traced.run("explore", "t", "--check", "sh check")
+    explored = traced.run("explore", "t", "--check", "sh check", "--fs", ROW)
     (traced.here / "t").unlink()
     tested = traced.test()
     assert (explored.code, tested.code) == (1, 1)

@@ -82,8 +82,8 @@ WRONG = {
     ),
     "file system": (
         ["test", "--fs", "xfs,zfs", "--", "true"],
-        "there is no file system model 'zfs'. Known: ext4-ordered, ext4-writeback, ext4-journal, xfs, btrfs, posix, "
-        "linux, all. [unknown-fs]",
+        "there is no file system model 'zfs'. Known: ext4-ordered, ext4-writeback, ext4-journal, ext4-nodelalloc, "
+        "ext4-noauto_da_alloc, xfs, btrfs, posix, linux, all. [unknown-fs]",
     ),
     "unset variable": (["test", "--dir", "", "--", "true"], "dir is empty. [bad-setting]"),
     "empty check": (["test", "--check", " ", "--", "true"], "check is empty. [bad-setting]"),
