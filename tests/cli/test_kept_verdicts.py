@@ -10,8 +10,8 @@ import pytest
 from powercut.run.kept import NAME
 from tests.cli.kit import CHECK, World
 
-TWICE = "for i in 1 2; do printf new > data/f.tmp && mv data/f.tmp data/f && echo saved; printf $i > data/g; done"
-MORE = TWICE + "; printf more > data/h"
+OFTEN = "for i in 1 2 3 4; do printf new > data/f.tmp && mv data/f.tmp data/f && echo saved; printf $i > data/g; done"
+MORE = OFTEN + "; printf more > data/h"
 FEW = 9  # questions that a run asks in any case: the state without a crash, and whether the check says what it said
 
 
@@ -24,10 +24,10 @@ class Asking:
         (world.here / "check").write_text(f"echo >> {self.asked}; . {world.here}/rules")
         (world.here / "rules").write_text(CHECK)  # named by no word of the check
 
-    def test(self, *options: str, workload: str = TWICE, code: int = 1) -> tuple[int, dict[str, object]]:
+    def test(self, *options: str, workload: str = OFTEN, code: int = 1) -> tuple[int, dict[str, object]]:
         """How often the check was asked, and the report."""
         self.asked.write_text("")
-        ended = self.world.test("--fs", "ext4-ordered", *options, "--no-equivalence", "--json", "report.json", workload=workload)
+        ended = self.world.test(*options, "--no-equivalence", "--json", "report.json", workload=workload)
         assert ended.code == code, ended
         report: dict[str, object] = json.loads((self.world.here / "report.json").read_text())
         report["text"], report["said"] = ended.out, ended.err

@@ -66,7 +66,8 @@ def test_a_run_that_reached_its_limit_goes_further_if_it_may(world: World) -> No
     assert world.run("resume", str(world.here / ".powercut/runs/0001"), "--max-states", "9", cwd="/").code == 1
     assert world.runs() == ["0001"]
     further = json.loads((world.here / ".powercut/runs/0001/run.json").read_text())["states"]
-    assert (further["tested"], further["known"]) == (5, 4)
+    assert further["tested"] > 0 and further["known"] >= 4  # what explaining asked for is known, too
+    assert further["tested"] + further["known"] == 9
 
 
 def test_a_run_that_is_still_going_on_is_left_alone(slow: World) -> None:

@@ -146,7 +146,9 @@ def newer(run: Path) -> None:
 
 
 def other_model(run: Path) -> None:
-    (run / "run.json").write_text((run / "run.json").read_text().replace('"model": "ext4-nodelalloc', '"model": "zfs-ordered'))
+    (run / "run.json").write_text(
+        (run / "run.json").read_text().replace('"model": "ext4-nodelalloc', '"model": "zfs-ordered')
+    )
 
 
 def no_trace(run: Path) -> None:
