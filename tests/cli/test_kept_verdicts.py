@@ -11,7 +11,7 @@ from powercut.run.kept import NAME
 from tests.cli.kit import CHECK, World
 
 OFTEN = "for i in 1 2 3 4; do printf new > data/f.tmp && mv data/f.tmp data/f && echo saved; printf $i > data/g; done"
-MORE = OFTEN + "; printf more > data/h"
+MORE = OFTEN + "; printf more > data/h; printf most > data/i"
 FEW = 9  # questions that a run asks in any case: the state without a crash, and whether the check says what it said
 
 

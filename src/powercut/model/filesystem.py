@@ -63,8 +63,8 @@ class FileSystem:
         size_in_journal: so does a size that a write grows, at once; otherwise it waits until the data is written back.
         sync_persists_names: a sync of a file or folder makes its own names durable.
         datasync: what fdatasync does beside its task.
-        sync_flushes: sync and syncfs empty the disk's cache even if there is nothing to be journalled; otherwise they leave
-            data there that was written over old data.
+        sync_flushes: sync and syncfs empty the disk's cache even if there is nothing to be journalled; otherwise they
+            leave data there that was written over old data.
         rename: the steps of a rename.
         new_blocks_first: a size that comes with a new block waits for the data in it.
         truncate: the steps of a truncate.

@@ -23,7 +23,7 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
   R12 a size that waits for write-back may also persist as the end of a block below it: of the block in which the file
       ended before, and of blocks in a hole that are written later; or as the end of a range that fallocate changes.
 
-Which updates there are never depends on syncs, so that a run with one more or one less has the same, with other guarantees.
+Which updates there are never depends on syncs: a run with one more or one less has the same, with other guarantees.
 
 What the program stores through mappings follows `memory_rules.py`, in the same order of events.
 
