@@ -121,6 +121,8 @@ QUESTIONS = {
            lambda s: size(s, "c") == 9004 and content(s, "c")[:4096] == bytes(4096), "R9", returned=True),
         _q("dsync-short", "a file ends inside of a plain write, after an O_DSYNC write below it returned (11)",
            "create c; write c 4096 9000; write c 0 3 dsync", 2, lambda s: size(s, "c") == 4096, "R12", returned=True),
+        _q("dsync-end", "the end of a write with O_DSYNC is lost after it returned: a longer size was on its way",
+           "write b 8192 12288; write b 4 5000 dsync", 1, lambda s: size(s, "b") == 5000, "R9", returned=True),
         _q("dsync-own", "what was written with O_DSYNC is lost after it returned",
            "write a 0 100 dsync", 0, lambda s: content(s, "a")[:100] != A * 100, "R9", returned=True),
         _q("msync-own", "a store was synced by msync, and is lost",

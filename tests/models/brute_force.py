@@ -41,6 +41,7 @@ class U:
     frees: tuple = (0, 0)  # offsets between which blocks are given back
     keeps: int = 0  # of a cut: bytes behind it that stay
     loose: bool = False  # a size that follows no other
+    stop: bool = False  # a size that no call asked for, at which write-back may stop
     at_once: bool = False  # a size that waits for no write-back
     goes_after: int = -1  # the removal of a name that waits for this update
     creates: bool = False
@@ -161,7 +162,7 @@ class Expansion:
                 self._grow(obj, at, end)
             elif (obj, block) in self.passed_over:
                 self.passed_over.discard((obj, block))
-                self._add("size", obj, at=(block + 1) * BLOCK, loose=True)
+                self._add("size", obj, at=(block + 1) * BLOCK, loose=True, stop=True)
         if how in ("sync", "dsync"):
             self._sync("range fsync" if how == "sync" else "range fdatasync", (obj, offset, len(data)))
 
@@ -178,7 +179,7 @@ class Expansion:
         edge = round_up(size)
         if not at_once:
             if size < edge < end:
-                self._add("size", obj, at=edge)
+                self._add("size", obj, at=edge, stop=True)
             self.passed_over |= {(obj, block) for block in range(edge // BLOCK, at // BLOCK)}
         self._add("size", obj, at=end, meta=at_once, at_once=at_once)
         self.world.size[obj] = end
@@ -218,7 +219,7 @@ class Expansion:
             self._add("size", obj, at=end, meta=meta, at_once=True)
             self.world.size[obj] = end
         elif how != "keep" and self._has_grown(obj) and end < self.world.size[obj] and not self.row.size_in_journal:
-            self._add("size", obj, at=end, loose=True)
+            self._add("size", obj, at=end, loose=True, stop=True)
         if how in ("punch", "zero", "zerokeep"):
             self._hole(obj, offset, end, how == "punch")
         if how != "punch":
@@ -360,7 +361,8 @@ class Promises:
         found = {u.n for u in mine if u.kind in ("cut", "zero")}
         found |= {u.n for u in mine if u.kind in ("data", "fill", "clear")
                   and u.at < high and u.at + len(u.data) > low}  # fmt: skip
-        found |= {u.n for u in mine if u.kind == "size" and (u.at <= high or u.at_once)}
+        whole = (low, high) == (0, FOREVER)
+        found |= {u.n for u in mine if u.kind == "size" and (whole or u.at_once or (low < u.at <= high and not u.stop))}
         if full:
             found |= {u.n for u in mine if u.kind == "mode"}
         if obj in self.folders:

@@ -15,8 +15,8 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
       file or folder (without a journal: its names of this moment, and new folders above them), but for an exchange;
   R8  fdatasync guarantees data, sizes and truncates of the file; beside it what the row says; of a folder it is fsync;
   R9  a write with O_SYNC or O_DSYNC, and msync, end with an fsync or fdatasync that leaves out data in other pages, and
-      sizes that lie behind them and were grown by writes; sync and syncfs guarantee all, but for data over old data
-      where they do not flush; sync_file_range guarantees nothing;
+      sizes that were brought by writes to other pages, or lie on the way to those (R12); sync and syncfs guarantee all,
+      but for data over old data where they do not flush; sync_file_range guarantees nothing;
   R10 a guarantee of an update is a guarantee of all it needs;
   R11 a truncate or hole is up to three kinds of updates: the zeroing of parts of blocks, which is data; the cut itself;
       and the freeing of whole blocks; of a zeroed range of few blocks, each block may be zeros before that;
@@ -25,7 +25,8 @@ Before: a trace and a `FileSystem` row. After: `Updates` in which
 
 Which updates there are never depends on syncs: a run with one more or one less has the same, with other guarantees.
 
-What the program stores through mappings follows `memory_rules.py`, in the same order of events.
+What syncs guarantee (R7 to R10) is in `guarantees.py`. What the program stores through mappings follows
+`memory_rules.py`, in the same order of events.
 
 `tests/models/brute_force.py` states the same rules a second time, independently.
 """
@@ -40,11 +41,12 @@ from typing import Any
 
 from powercut import _engine
 from powercut.image.image import ObjectKind
-from powercut.model.filesystem import BLOCK, Datasync, Exposed, FileSystem, Rename, Truncate
+from powercut.model.filesystem import BLOCK, Exposed, FileSystem, Rename, Truncate
 from powercut.model.memory import PAGE_CACHE
+from powercut.states.guarantees import Guarantees
 from powercut.states.memory_rules import MappedFiles, flags_of, media
 from powercut.states.state import NEVER
-from powercut.states.tree import ROOT, Thing, Tree
+from powercut.states.tree import Thing, Tree
 from powercut.states.updates import UpdateKind, Updates
 from powercut.trace.layout import (
     DATA,
@@ -75,8 +77,6 @@ _CREATES: dict[int, ObjectKind] = {
     Kind.MKNOD: ObjectKind.OTHER,
 }
 _SYNC, _DSYNC, _DIRECT, _IMPORT = map(int, (Flag.SYNC, Flag.DSYNC, Flag.DIRECT, Flag.IMPORT))  # this loop is hot
-_WRITTEN = (UpdateKind.DATA, UpdateKind.FILL)
-_NOT_SETTLED = (*_WRITTEN, UpdateKind.MODE, UpdateKind.XATTR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +112,20 @@ class Rules:
         self._skip = frozenset(skip)  # syncs, flushes, fences that are taken away; of a write, only its sync is
         self._stops = sorted({*self._extra, *self._skip})
         self._event = 0
-        self._now = 0  # the time at which a sync of this moment guarantees
         self._unit = min(row.piece, BLOCK)
         self._last_size: dict[int, int] = {}
         self._last_cut: dict[int, int] = {}
         self._freed: dict[int, Freed] = {}
         self._holes: dict[int, list[tuple[int, int]]] = {}  # file -> offsets, in blocks, that sizes grew over
-        self._at_once: set[int] = set()  # sizes that wait for no write-back
-        self._creation: dict[int, int] = {}  # file or folder -> the update that gave it its first name
         self._placed: dict[int, set[int]] = {}  # R6: blocks that have, or may have, a place on the disk
         self._last_name: dict[tuple[int, bytes], int] = {}
         self._reused: set[tuple[int, bytes]] = set()  # names that changes of several files or folders were about
         self._last_attribute: dict[tuple[int, int], int] = {}
         self._last_journal = -1
-        self._all_synced = 0
         self._media = media(trace, row.memory)
         self._mapped = MappedFiles(trace)
-        self._in_lines: set[int] = set()
         self._chains = _engine.Chains(self._unit)
-        self._of_object: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: content and attributes
-        self._naming: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: names that stand for the object
-        self._inside: dict[int, list[int]] = defaultdict(list)  # not yet guaranteed: names in the folder
+        self._waiting = Guarantees(row, self.tree, self.updates, self._chains)
         self._handlers: dict[int, Callable[[Record], None]] = {
             Kind.CREATE: self._create,
             Kind.MKDIR: self._create,
@@ -152,15 +145,15 @@ class Rules:
             Kind.FDATASYNC: self._fsync,
             Kind.CLOSE: self._close,
             Kind.MSYNC: self._msync,
-            Kind.SYNC: lambda event: self.sync_all(),
-            Kind.SYNCFS: lambda event: self.sync_all(),
+            Kind.SYNC: lambda event: self._waiting.sync_all(),
+            Kind.SYNCFS: lambda event: self._waiting.sync_all(),
             Kind.MMAP: self._mmap,
         }
 
     @property
     def in_lines(self) -> Set[int]:
         """Files whose data persist by cache lines: persistent memory."""
-        return self._in_lines
+        return self._waiting.in_lines
 
     def apply(self) -> Updates:
         """Run over the whole trace."""
@@ -176,7 +169,7 @@ class Rules:
         self._add_syncs(index)
         handler = self._handlers.get(record[KIND])
         if handler is not None and (index not in self._skip or record[KIND] == Kind.WRITE):
-            self._event, self._now = index, 2 * index + 1
+            self._event, self._waiting.now = index, 2 * index + 1
             try:
                 handler(record)
             except KeyError:
@@ -186,14 +179,14 @@ class Rules:
     def _add_syncs(self, index: int) -> None:
         """Make the syncs that are to return before an event."""
         for sync in self._extra.get(index, ()):
-            self._now = 2 * index - 1
+            self._waiting.now = 2 * index - 1
             self._add_sync(sync)
 
     def _add_sync(self, sync: ExtraSync) -> None:
         if sync.update < 0:
-            self.sync(sync.obj, data_only=sync.data_only)
+            self._waiting.sync(sync.obj, data_only=sync.data_only)
         elif sync.update < len(self.updates):
-            self._guarantee((sync.update,))
+            self._waiting.guarantee((sync.update,))
 
     # Updates and their needs
 
@@ -223,9 +216,9 @@ class Rules:
             if last >= 0 and self.updates.obj[last] != obj:
                 self._reused.add((folder, name))
             self._last_name[folder, name] = number
-            self._inside[folder].append(number)
+            self._waiting.inside[folder].append(number)
         for named in {obj, *(value for _, _, value in effects if value >= 0)} if own else ():
-            self._naming[named].append(number)
+            self._waiting.naming[named].append(number)
         return number
 
     def _add_metadata(self, kind: UpdateKind, obj: int, chain: dict[Any, int], key: Any, **columns: int) -> int:
@@ -233,7 +226,7 @@ class Rules:
         needs = [chain[key]] if key in chain else []
         number = self._add(kind, obj, needs, True, **columns)
         chain[key] = number
-        self._of_object[obj].append(number)
+        self._waiting.of_object[obj].append(number)
         return number
 
     def _add_data(self, obj: int, start: int, length: int, blob: int, old_size: int) -> None:
@@ -243,7 +236,7 @@ class Rules:
             self._clear(obj, max(start, old_size), end)
         needs = self._data_needs(obj, start, length)
         data = self._add(UpdateKind.DATA, obj, needs, in_journal, start=start, length=length, data=blob)
-        self._of_object[obj].append(data)
+        self._waiting.of_object[obj].append(data)
         placed = self._placed.get(obj)
         waits = self.row.exposed is Exposed.NOTHING or (placed is not None and start // BLOCK not in placed)
         if placed is not None:
@@ -267,13 +260,13 @@ class Rules:
         for position, length in self._pieces(start, end):
             needs = self._data_needs(obj, position, length)
             fill = self._add(UpdateKind.FILL, obj, needs, in_journal, start=position, length=length)
-            self._of_object[obj].append(fill)
+            self._waiting.of_object[obj].append(fill)
 
     def _clear(self, obj: int, start: int, end: int) -> None:
         """Append that new bytes of a file are zeros: where this is lost and data does not come, garbage shows."""
         cut = self._last_cut.get(obj, -1)  # if it is lost, the bytes are still the old ones
         clearing = self._add(UpdateKind.FILL, obj, [], False, start=start, length=end - start, fresh=start, data=cut)
-        self._of_object[obj].append(clearing)
+        self._waiting.of_object[obj].append(clearing)
 
     def _pieces(self, position: int, end: int) -> Iterator[tuple[int, int]]:
         """Offset and length of the pieces in which a range of a file persists."""
@@ -289,6 +282,7 @@ class Rules:
         edge = -(-size // BLOCK) * BLOCK
         if not at_once and size < edge < end:
             self._grow(obj, edge, [], False)
+            self._waiting.on_the_way.add(self._last_size[obj])
         if not at_once and edge // BLOCK < start // BLOCK:
             self._holes.setdefault(obj, []).append((edge // BLOCK, start // BLOCK))
         self._grow(obj, end, needs, at_once)
@@ -299,7 +293,7 @@ class Rules:
         for number, (low, high) in enumerate(self._holes[obj]):
             if low <= block < high:
                 self._holes[obj][number : number + 1] = [(low, block), (block + 1, high)]
-                self._add_size(obj, (block + 1) * BLOCK, [], False)
+                self._waiting.on_the_way.add(self._add_size(obj, (block + 1) * BLOCK, [], False))
                 return
 
     def _grow(self, obj: int, size: int, needs: list[int], journalled: bool) -> None:
@@ -308,7 +302,7 @@ class Rules:
             needs.append(self._last_size[obj])
         number = self._last_size[obj] = self._add_size(obj, size, needs, journalled)
         if journalled:
-            self._at_once.add(number)
+            self._waiting.at_once.add(number)
         self.tree.size[obj] = size
 
     def _add_size(self, obj: int, size: int, needs: list[int], journalled: bool) -> int:
@@ -318,122 +312,8 @@ class Rules:
         if self.row.journal and not journalled and self._last_journal >= 0:
             needs.append(self._last_journal)
         number = self._add(UpdateKind.SIZE, obj, needs, journalled, start=size)
-        self._of_object[obj].append(number)
+        self._waiting.of_object[obj].append(number)
         return number
-
-    # Guarantees
-
-    def sync(self, obj: int, *, data_only: bool = False, within: tuple[int, int] | None = None) -> None:
-        """R7 and R8; R9 and M6 where only the data `within` a range counts."""
-        is_folder = obj in self.tree.live  # the data of a folder are its names
-        data_only = data_only and not is_folder and self.row.datasync is not Datasync.EVERYTHING
-        waiting = self._of_object.pop(obj, [])
-        left = [u for u in waiting if self._is_kept_back(u, data_only, within)]
-        self._guarantee(set(waiting).difference(left) if left else waiting)
-        if left:
-            self._of_object[obj] = left
-        if obj in self._in_lines:
-            self._guarantee(self._chains.last_updates(obj, *(within or (0, NEVER))))
-        if is_folder:
-            self._guarantee(self._inside.pop(obj, ()))
-        if self.row.sync_persists_names and not data_only:
-            self._guarantee_names(obj)
-        elif self.row.datasync is Datasync.CREATION and obj in self._creation:
-            self._guarantee((self._creation[obj],))
-
-    def _is_kept_back(self, update: int, data_only: bool, within: tuple[int, int] | None) -> bool:
-        """Whether a sync of its file passes an update over."""
-        kind = self.updates.kind[update]
-        if data_only and kind in (UpdateKind.MODE, UpdateKind.XATTR):
-            return True
-        if within is None:
-            return False
-        start = self.updates.start[update]
-        if kind == UpdateKind.SIZE:
-            return start > within[1] and update not in self._at_once
-        return kind in _WRITTEN and (start >= within[1] or start + self.updates.length[update] <= within[0])
-
-    def sync_all(self) -> None:
-        """R9: sync and syncfs."""
-        updates = range(self._all_synced, len(self.updates))
-        self._guarantee(updates if self.row.sync_flushes else [u for u in updates if not self._is_over_old(u)])
-        self._all_synced = len(self.updates)
-        self._naming.clear()
-        self._inside.clear()
-        for obj, pending in list(self._of_object.items()):
-            left = [u for u in pending if self.updates.guaranteed[u] == NEVER]
-            if left:
-                self._of_object[obj] = left
-            else:
-                del self._of_object[obj]
-
-    def _is_over_old(self, update: int) -> bool:
-        """Whether an update writes over old data: what is new in a file is followed by a size."""
-        kind, after = self.updates.kind, update + 1
-        if kind[update] not in _WRITTEN or self.updates.fresh[update] != NEVER:
-            return False
-        obj, event = self.updates.obj, self.updates.event
-        is_new = after < len(kind) and kind[after] == UpdateKind.SIZE and event[after] == event[update]
-        return obj[update] not in self._in_lines and not is_new
-
-    def _guarantee_names(self, obj: int) -> None:
-        """What became of the names of an object; without a journal, its names of this moment and new folders above."""
-        changes = self._naming.pop(obj, [])
-        if self.row.journal:
-            self._guarantee(changes)
-            return
-        for update in changes:
-            for folder in self._named_in(update, obj):
-                self._guarantee((update,))
-                self._guarantee_new_folder(folder)
-            if not self._takes_along(update, obj):
-                self._guarantee((update,))
-        if obj in self.tree.live:
-            self._guarantee_new_folder(obj)
-        if left := [update for update in changes if self.updates.guaranteed[update] == NEVER]:
-            self._naming[obj] = left
-
-    def _named_in(self, update: int, obj: int) -> list[int]:
-        """The folders in which a change of names gave an object a name that it still has."""
-        first, updates = self.updates.start[update], self.updates
-        effects = range(first, first + updates.length[update])
-        live = self.tree.live
-        return [
-            updates.effect_folder[effect]
-            for effect in effects
-            if updates.effect_value[effect] == obj
-            and live[updates.effect_folder[effect]].get(updates.names[updates.effect_name[effect]]) == obj
-        ]
-
-    def _guarantee_new_folder(self, folder: int) -> None:
-        """A folder that the program made and never moved, and those above it."""
-        for above in [folder, *self.tree.ancestors(folder)]:
-            if above != ROOT and self._naming.get(above) == [self._creation.get(above)]:
-                self._guarantee(self._naming.pop(above))
-
-    def _takes_along(self, update: int, obj: int) -> bool:
-        """Whether an update needs changes of other files and folders that are not guaranteed."""
-        waiting, seen = [update], {update}
-        while waiting:
-            some = waiting.pop()
-            if self.updates.guaranteed[some] != NEVER:
-                continue
-            if self.updates.obj[some] != obj:
-                return True
-            new = set(self.updates.needs_of(some)) - seen
-            seen |= new
-            waiting.extend(new)
-        return False
-
-    def _guarantee(self, updates: Iterable[int]) -> None:
-        """R10."""
-        guaranteed = self.updates.guaranteed
-        waiting = list(updates)
-        while waiting:
-            update = waiting.pop()
-            if guaranteed[update] == NEVER:
-                guaranteed[update] = self._now
-                waiting.extend(self.updates.needs_of(update))
 
     # Events
 
@@ -447,7 +327,7 @@ class Rules:
         if kind is ObjectKind.FILE and self.row.new_blocks_first:
             self._placed[obj] = set()
         if place is not None:
-            self._creation[obj] = self._add_entry(obj, [(*place, obj)])
+            self._waiting.creation[obj] = self._add_entry(obj, [(*place, obj)])
             self.tree.put(*place, obj)
 
     def _link(self, event: Record) -> None:
@@ -501,7 +381,7 @@ class Rules:
         for position, size in self._pieces(start, start + length):
             self._add_data(obj, position, size, blob + position - start, self.tree.size.get(obj, 0))
         if flags & (_SYNC | _DSYNC) and self._event not in self._skip:
-            self.sync(obj, data_only=not flags & _SYNC, within=_pages(start, length))
+            self._waiting.sync(obj, data_only=not flags & _SYNC, within=_pages(start, length))
 
     def _truncate(self, event: Record) -> None:
         obj, size = self.tree.object_of(event[INODE]), event[LENGTH]
@@ -531,9 +411,10 @@ class Rules:
         if not mode & FALLOC_KEEP_SIZE and end > size:
             # Zeroing is a step of its own: neither it nor what comes later waits for the size.
             self._grow(obj, end, [], self.row.allocation_in_journal and not mode & FALLOC_ZERO_RANGE)
-            self._at_once.add(self._last_size[obj])
+            self._waiting.at_once.add(self._last_size[obj])
         elif obj in self._last_size and end < size and mode != FALLOC_KEEP_SIZE and not self.row.size_in_journal:
-            self._add_size(obj, end, [], False)  # a size that waits may persist as the end of the range (R12)
+            # A size that waits may persist as the end of the range (R12).
+            self._waiting.on_the_way.add(self._add_size(obj, end, [], False))
         if mode & (FALLOC_PUNCH_HOLE | FALLOC_ZERO_RANGE):
             self._make_hole(obj, start, end, frees=bool(mode & FALLOC_PUNCH_HOLE))
         if not mode & FALLOC_PUNCH_HOLE:
@@ -578,7 +459,7 @@ class Rules:
 
     def _fsync(self, event: Record) -> None:
         obj = self.subjects[self._event] = self.tree.object_of(event[INODE])
-        self.sync(obj, data_only=event[KIND] == Kind.FDATASYNC)
+        self._waiting.sync(obj, data_only=event[KIND] == Kind.FDATASYNC)
 
     def _close(self, event: Record) -> None:
         self.subjects[self._event] = self.tree.object_of(event[INODE])
@@ -586,7 +467,7 @@ class Rules:
     def _msync(self, event: Record) -> None:
         if event[EXTRA] & MS_SYNC:
             pages = _pages(event[OFFSET], event[LENGTH])
-            self.sync(self.tree.object_of(event[INODE]), data_only=True, within=pages)
+            self._waiting.sync(self.tree.object_of(event[INODE]), data_only=True, within=pages)
 
     def _mmap(self, event: Record) -> None:
         if not self.trace.sees_memory:
@@ -596,8 +477,8 @@ class Rules:
         """The file of an inode, known to persist by cache lines if it is persistent memory."""
         obj = self.tree.object_of(inode)
         medium = self._media.get(inode)
-        if medium is not None and medium.persistent and obj not in self._in_lines:
-            self._in_lines.add(obj)
+        if medium is not None and medium.persistent and obj not in self._waiting.in_lines:
+            self._waiting.in_lines.add(obj)
             self._chains.manage(obj)
         return obj
 
@@ -608,10 +489,10 @@ class Rules:
         for number, inode in self._mapped.in_run(event).items():
             obj, medium = self._file(inode), self._media.get(inode, PAGE_CACHE)
             size = self.tree.size.get(obj, 0)
-            if medium.persistent and (obj in self._of_object or obj in self._naming):
+            if medium.persistent and (obj in self._waiting.of_object or obj in self._waiting.naming):
                 first = self._mapped.first_store(event, number, size)
                 if first is not None:
-                    self._settle(obj, index + first)
+                    self._waiting.settle(obj, index + first)
             self._placed.pop(obj, None)  # a page fault, too, gives blocks their place
             files.append((number, obj, size, flags_of(medium), self._freed.get(obj, _NOTHING_FREED)))
         done = 0
@@ -636,20 +517,10 @@ class Rules:
             updates.needs,
         )
         new = updates.extend_data(columns)
-        waiting = {obj for _, obj, _, _, _ in files} - self._in_lines
+        waiting = {obj for _, obj, _, _, _ in files} - self._waiting.in_lines
         for update in new if waiting else ():
             if updates.obj[update] in waiting:
-                self._of_object[updates.obj[update]].append(update)
-
-    def _settle(self, obj: int, event: int) -> None:
-        """M7: what the page fault in front of a store makes durable."""
-        self._now = 2 * event - 1
-        waiting = self._of_object.pop(obj, [])
-        content = [u for u in waiting if self.updates.kind[u] in _NOT_SETTLED]
-        if content:
-            self._of_object[obj] = content
-        self._guarantee(set(waiting).difference(content))
-        self._guarantee_names(obj)
+                self._waiting.of_object[updates.obj[update]].append(update)
 
     def _place(self, event: Record, field: int) -> tuple[int, bytes]:
         return self.tree.place(self.trace.string(event[field]))
