@@ -19,14 +19,14 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from docsite import c_api, commands, json_report, ledger, messages, python_api, settings  # noqa: E402
+from docsite import c_api, commands, json_report, kernel_runs, ledger, messages, python_api, settings  # noqa: E402
 
 REFERENCES = {
     "c-api": c_api.reference,
     "commands": commands.reference,
     "json": json_report.reference,
     "ledger": ledger.reference,
-    "kernel-runs": ledger.runs,
+    "kernel-runs": kernel_runs.reference,
     "messages": messages.reference,
     "python": python_api.reference,
     "settings": settings.reference,

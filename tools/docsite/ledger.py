@@ -1,4 +1,4 @@
-"""What real kernels were seen to leave, from the ledger of the kernel rig: the tables of docs/models.md."""
+"""What real kernels were seen to leave, from the ledger of the kernel rig: the table of docs/models.md."""
 
 from __future__ import annotations
 
@@ -13,19 +13,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.kernel import ledger
 from tests.kernel.questions import QUESTIONS
 from tests.kernel.wonder import allows
-
-
-def runs() -> str:
-    """A row for each file system and kernel."""
-    lines = [
-        "| row | kernel | workloads | seeds | images | distinct states | undecided | workloads with a forbidden state |"
-    ]
-    lines.append("|---" * 8 + "|")
-    for run in sorted(ledger.runs(), key=lambda run: (list(FILE_SYSTEMS).index(run.fs), run.kernel)):
-        seeds = f"{run.seed} to {run.seed + run.workloads - 1}"
-        facts = (run.fs, run.kernel, run.workloads, seeds, run.images, run.states, run.undecided, run.forbidden)
-        lines.append(f"| {' | '.join(str(fact) for fact in facts)} |")
-    return "\n".join(lines)
 
 
 def reference() -> str:
