@@ -313,7 +313,9 @@ def must_precede(a: U, b: U, us: list[U], row: FileSystem, persistent: set[int])
     cuts_between = any(u.kind == "cut" and u.obj == a.obj for u in us[a.n + 1 : b.n])
     if a.kind == b.kind == "size" and same and not (cuts_between or a.loose or b.loose):
         return True
-    if a.kind in ("cut", "zero") and b.kind in ("cut", "zero", "size") and same:
+    if a.kind in ("cut", "zero") and b.kind in ("cut", "zero") and same:
+        return True
+    if a.kind == "cut" and b.kind == "size" and same:
         return True
     if row.journal and a.meta and (b.meta or b.kind == "size"):
         return True

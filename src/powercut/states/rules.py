@@ -114,7 +114,8 @@ class Rules:
         self._event = 0
         self._unit = min(row.piece, BLOCK)
         self._last_size: dict[int, int] = {}
-        self._last_cut: dict[int, int] = {}
+        self._last_cut: dict[int, int] = {}  # truncates, holes, and what they free
+        self._last_truncate: dict[int, int] = {}  # truncates alone
         self._freed: dict[int, Freed] = {}
         self._holes: dict[int, list[tuple[int, int]]] = {}  # file -> offsets, in blocks, that sizes grew over
         self._placed: dict[int, set[int]] = {}  # R6: blocks that have, or may have, a place on the disk
@@ -307,8 +308,8 @@ class Rules:
 
     def _add_size(self, obj: int, size: int, needs: list[int], journalled: bool) -> int:
         """Append a size (R3, R5)."""
-        if obj in self._last_cut:
-            needs.append(self._last_cut[obj])
+        if obj in self._last_truncate:
+            needs.append(self._last_truncate[obj])
         if self.row.journal and not journalled and self._last_journal >= 0:
             needs.append(self._last_journal)
         number = self._add(UpdateKind.SIZE, obj, needs, journalled, start=size)
@@ -393,6 +394,7 @@ class Rules:
             self._add_fill(obj, size, min(edge, old))
         left = {Truncate.ZEROED_APART: edge - size, Truncate.FREED_APART: NEVER - size}.get(steps, 0)
         cut = self._add_metadata(UpdateKind.CUT, obj, self._last_cut, obj, start=size, length=left)
+        self._last_truncate[obj] = cut
         if edge < old:
             if steps is Truncate.FREED_APART:
                 cut = self._add_metadata(UpdateKind.ZERO, obj, self._last_cut, obj, start=edge, length=old - edge)
