@@ -170,7 +170,7 @@ class _Run:
 
     def _keep(self, row: str, plan: Plan, examined: Examined) -> None:
         wanted = self._options.write or self._options.save
-        if wanted and 4 <= len(examined.seen) <= _FEW and len(self._seen[row]) < _SEEN:
+        if wanted and not examined.outsiders and 4 <= len(examined.seen) <= _FEW and len(self._seen[row]) < _SEEN:
             left = [(line, returned, ledger.difference(image)) for line, returned, image in examined.seen]
             self._seen[row].append(ledger.Seen(ledger.kernel(), row, list(plan.lines), left))
 
