@@ -24,7 +24,7 @@ from powercut.model.filesystem import FILE_SYSTEMS, file_systems
 from tests.kernel import ledger
 from tests.kernel.ask import WAYS, ask
 from tests.kernel.calls import populate
-from tests.kernel.disks import KINDS, Bench, Missing, build_recorder, enter_namespace, missing, mount
+from tests.kernel.disks import KINDS, Bench, Missing, build_recorder, enter_namespace, leave, missing, mount
 from tests.kernel.notation import state_text
 from tests.kernel.questions import QUESTIONS
 from tests.kernel.rig import Examined, Plan, examine
@@ -62,8 +62,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     finally:
-        enter_namespace()  # one in which the tmpfs can be left behind
-        ctypes.CDLL(None).umount2(bytes(folder), 2)
+        leave(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -12,7 +12,6 @@ import errno
 import fcntl
 import os
 import shutil
-import stat
 import struct
 import subprocess
 import time
@@ -141,6 +140,11 @@ def unmount(target: Path) -> None:
             break
         time.sleep(0.005)
     _check(_LIBC.umount2(bytes(target), _MNT_DETACH), "umount")
+
+
+def leave(target: Path) -> None:
+    """Unmount what may be mounted there, and do not wait for it."""
+    _LIBC.umount2(bytes(target), _MNT_DETACH)
 
 
 @contextmanager
@@ -297,8 +301,3 @@ class Bench:
 
 def void(_: object) -> None:
     """Drop a result."""
-
-
-def is_regular(mode: int) -> bool:
-    """Whether a mode is that of a plain file."""
-    return stat.S_ISREG(mode)
