@@ -23,9 +23,9 @@ from typing import Any
 from powercut.model.filesystem import FILE_SYSTEMS, file_systems
 from tests.kernel import ledger
 from tests.kernel.ask import WAYS, ask
-from tests.kernel.calls import populate
 from tests.kernel.disks import KINDS, Bench, Missing, build_recorder, enter_namespace, leave, missing, mount
 from tests.kernel.notation import state_text
+from tests.kernel.performer import populate
 from tests.kernel.questions import QUESTIONS
 from tests.kernel.rig import Examined, Plan, examine
 from tests.kernel.shrink import shrink

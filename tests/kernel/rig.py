@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from powercut.model.filesystem import FileSystem
-from tests.kernel.calls import Performer, Story, is_background
+from tests.kernel.calls import Story, is_background
 from tests.kernel.disks import FLUSH, MARK, WRITE, Bench, Entry
 from tests.kernel.model import Image, Model, read_folder
+from tests.kernel.performer import Performer
 
 SECTOR = 512
 SLOWEST = 3000  # microseconds that a write may take where writes overtake each other
