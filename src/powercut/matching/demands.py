@@ -133,8 +133,8 @@ def _shown(
             if kept or not writer.fits:
                 yield Pattern(kept, (*lost.updates, update), issued, high, writer.target)
             if not was_lost:  # otherwise the same without those losses says more
-                earlier = lost.before(issued)
-                yield from _shown(timeline, writers[position + 1 :], base, earlier, was_lost=False)
+                older, bottom = _up_to(writers[position + 1 :], hangs_on, base)
+                yield from _shown(timeline, older, bottom, lost.before(issued), was_lost=False)
             if hangs_on == WILD:
                 return
             was_lost = True
@@ -146,6 +146,14 @@ def _shown(
         lost.add(update)
     if base is not None:
         yield Pattern((), lost.updates, START, lost.high, base.target)
+
+
+def _up_to(writers: Sequence[Writer], update: int, base: Writer | None) -> tuple[Sequence[Writer], Writer | None]:
+    """Writers down to an update, if it is one of them: it hides what is older, which is asked for without it."""
+    for position, writer in enumerate(writers):
+        if writer.update == update:
+            return writers[: position + 1], None
+    return writers, base
 
 
 class SizeWriter(NamedTuple):
