@@ -306,7 +306,7 @@ def must_precede(a: U, b: U, us: list[U], row: FileSystem, persistent: set[int])
             return True
     if a.kind == b.kind == "entry" and {e[:2] for e in a.effects} & {e[:2] for e in b.effects}:
         return True
-    if a.n == b.goes_after:
+    if a.n == b.goes_after or (b.kind == "clear" and a.n == b.cut_before):
         return True
     if a.kind == b.kind == "mode" and same:
         return True

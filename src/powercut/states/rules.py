@@ -266,7 +266,8 @@ class Rules:
     def _clear(self, obj: int, start: int, end: int) -> None:
         """Append that new bytes of a file are zeros: where this is lost and data does not come, garbage shows."""
         cut = self._last_cut.get(obj, -1)  # if it is lost, the bytes are still the old ones
-        clearing = self._add(UpdateKind.FILL, obj, [], False, start=start, length=end - start, fresh=start, data=cut)
+        needs = [cut] if cut >= 0 else []
+        clearing = self._add(UpdateKind.FILL, obj, needs, False, start=start, length=end - start, fresh=start, data=cut)
         self._waiting.of_object[obj].append(clearing)
 
     def _pieces(self, position: int, end: int) -> Iterator[tuple[int, int]]:
