@@ -530,8 +530,8 @@ class Rules:
 
 
 def _pages(start: int, length: int) -> tuple[int, int]:
-    """The pages that a range of a file touches, as offsets."""
-    return start // BLOCK * BLOCK, -(-(start + length) // BLOCK) * BLOCK
+    """The pages that a range of a file touches, as offsets, however large the numbers of a trace are."""
+    return min(start // BLOCK * BLOCK, NEVER), min(-(-(start + length) // BLOCK) * BLOCK, NEVER)
 
 
 def _by_event(extra: Iterable[ExtraSync]) -> Mapping[int, list[ExtraSync]]:
