@@ -236,7 +236,9 @@ enum pc_event_flag {
     PC_FLAG_NONTEMPORAL = 2048,
     PC_FLAG_LOCKED = 4096,
     PC_FLAG_KERNEL = 8192,
-    PC_FLAG_REST = 16384, /* PC_STORE: a further word of the instruction before it */
+    PC_FLAG_REST = 16384,  /* PC_STORE: a further word of the instruction before it */
+    PC_FLAG_ADDED = 32768, /* a sync that the program did not call: put in by the tracer, to try a fix. Of a
+                              PC_MEMORY event: all its records are */
 };
 
 enum pc_channel { PC_CHANNEL_STDOUT = 1, PC_CHANNEL_STDERR = 2, PC_CHANNEL_SOCKET = 3 };

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes sure the Debian packages that powercut builds and tests with are there: installs them when root,
 # otherwise prints the exact command and stops. What is only wanted is not worth stopping for.
-# With the word "browser": what tests of the HTML report want, beside that; with "kernel": what make test-kernel needs.
+# With the word "browser": what tests of the HTML report want, beside that; with "compilers": what tests of lines want;
+# with "kernel": what make test-kernel needs.
 set -eu
 
 missing=""
@@ -23,14 +24,19 @@ need gcc gcc
 need g++ g++
 need git git
 need strace strace
-need addr2line binutils
+need c++filt binutils
 need python3 python3
 need /usr/include/stdlib.h libc6-dev
+want /usr/include/elfutils/libdw.h libdw-dev              # the lines of C and C++
 want /usr/include/valgrind/pub_tool_tooliface.h valgrind # the memory tracer
 want /usr/include/libpmem.h libpmem-dev                  # with the next one: the tests with PMDK
 want /usr/include/libpmemobj.h libpmemobj-dev
 if [ "${1:-}" = browser ]; then
     want chromium chromium
+fi
+if [ "${1:-}" = compilers ]; then # what tests compare lines with, and whose debug information they read
+    want gdb gdb
+    want clang clang
 fi
 if [ "${1:-}" = kernel ]; then
     PATH="$PATH:/usr/sbin:/sbin" # mkfs is not in every user's path

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../grind/channel.h"
+#include "added.h"
 #include "calls.h"
 #include "grind_command.h"
 #include "grind_log.h"
@@ -131,22 +132,37 @@ static uint64_t used_of(struct pc_grind *grind, const struct process *process) {
     return process->closed;
 }
 
+/* Writes records of a process from `closed` on, as far as `used`, or as a sync is to be put in; false if
+ * nothing can be written any more. */
+static bool write_records(struct pc_grind *grind, struct process *process, uint64_t used) {
+    struct pc_recorder *recorder = grind->recorder;
+    const struct pc_memory *records =
+        (const struct pc_memory *)((const char *)process->page + PC_CHANNEL_PAGE);
+    uint64_t first = process->closed / sizeof(*records), count = used / sizeof(*records) - first;
+    struct pc_event event = {.kind = PC_MEMORY, .pid = (uint32_t)process->tgid};
+    event.tid = thread_of(records, first);
+    if (recorder->added != NULL)
+        count = pc_added_scan(recorder->added, recorder, event.pid, event.tid, records + first, count);
+    event.length = count * sizeof(*records);
+    if (count > 0) {
+        event.data = pc_writer_bulk(recorder->writer, records + first, &event.length, sizeof(*records));
+        if (event.data == 0)
+            return false;
+        pc_emit(recorder, &event);
+    }
+    if (recorder->added != NULL)
+        pc_added_put(recorder->added, recorder);
+    process->closed += event.length;
+    return true;
+}
+
 static void close_run(struct pc_grind *grind, struct process *process) {
     if (process->page == NULL)
         return;
     uint64_t used = used_of(grind, process);
-    const char *room = (const char *)process->page + PC_CHANNEL_PAGE;
     while (process->closed < used && pc_writer_error(grind->recorder->writer) == 0) {
-        const struct pc_memory *records = (const struct pc_memory *)room;
-        struct pc_event event = {.kind = PC_MEMORY, .pid = (uint32_t)process->tgid};
-        event.tid = thread_of(records, process->closed / sizeof(*records));
-        event.length = used - process->closed;
-        event.data =
-            pc_writer_bulk(grind->recorder->writer, room + process->closed, &event.length, sizeof(*records));
-        if (event.data == 0)
+        if (!write_records(grind, process, used))
             break;
-        pc_emit(grind->recorder, &event);
-        process->closed += event.length;
     }
     __atomic_store_n(&process->page->closed, process->closed, __ATOMIC_RELEASE);
 }

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "added.h"
 #include "grind.h"
 #include "looks.h"
 #include "recorder.h"
@@ -32,6 +33,7 @@ struct options {
     const char *output, *dir, *view;
     const char *original;    /* the user's folder, if `dir` is a copy of it at another path */
     const char *memory_tool; /* NULL: stores are not traced */
+    const char *added;       /* a plan of syncs to put in; NULL: none */
     struct pc_grind_board boards[PC_GRIND_BOARDS];
     pid_t attach; /* 0: start a program */
     bool no_stacks;
@@ -75,21 +77,14 @@ static void add_board(struct options *options, const char *text) {
 
 static struct options parse_options(int argc, char **argv) {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"dir", required_argument, NULL, 'd'},
-        {"view", required_argument, NULL, 'v'},
-        {"cwd", required_argument, NULL, 'c'},
-        {"stdout", required_argument, NULL, '1'},
-        {"stderr", required_argument, NULL, '2'},
-        {"no-stacks", no_argument, NULL, 'n'},
-        {"attach", required_argument, NULL, 'a'},
-        {"no-shortcuts", no_argument, NULL, 's'},
-        {"memory-tool", required_argument, NULL, 'm'},
-        {"stop-at-mapping", no_argument, NULL, 'p'},
-        {"board", required_argument, NULL, 'b'},
-        {"looks", no_argument, NULL, 'l'},
-        {"original", required_argument, NULL, 'r'},
-        {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},    {"dir", required_argument, NULL, 'd'},
+        {"view", required_argument, NULL, 'v'},      {"cwd", required_argument, NULL, 'c'},
+        {"stdout", required_argument, NULL, '1'},    {"stderr", required_argument, NULL, '2'},
+        {"no-stacks", no_argument, NULL, 'n'},       {"attach", required_argument, NULL, 'a'},
+        {"no-shortcuts", no_argument, NULL, 's'},    {"memory-tool", required_argument, NULL, 'm'},
+        {"stop-at-mapping", no_argument, NULL, 'p'}, {"board", required_argument, NULL, 'b'},
+        {"looks", no_argument, NULL, 'l'},           {"original", required_argument, NULL, 'r'},
+        {"added", required_argument, NULL, 'x'},     {NULL, 0, NULL, 0},
     };
     struct options options = {0};
     int letter;
@@ -107,6 +102,9 @@ static struct options parse_options(int argc, char **argv) {
             break;
         case 'r':
             options.original = optarg;
+            break;
+        case 'x':
+            options.added = optarg;
             break;
         case 'c':
             options.start.cwd = optarg;
@@ -302,6 +300,12 @@ int main(int argc, char **argv) {
     recorder.stop_at_mapping = options.stop_at_mapping;
     if (!options.no_stacks)
         recorder.stacks = pc_stacks_new(recorder.writer);
+    if (options.added != NULL && recorder.stacks != NULL) {
+        recorder.added = pc_added_open(options.added, error, sizeof(error));
+        if (recorder.added == NULL)
+            die(EXIT_TRACER, "%s", error);
+        pc_stacks_keep_names(recorder.stacks);
+    }
     write_meta(&recorder, &options);
     prepare(&recorder, &options);
     raise_descriptor_limit();
@@ -311,5 +315,7 @@ int main(int argc, char **argv) {
         pc_grind_free(recorder.grind);
     if (recorder.stacks != NULL)
         pc_stacks_free(recorder.stacks);
+    if (recorder.added != NULL)
+        pc_added_free(recorder.added);
     return finish(&recorder, &options, run);
 }

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "pycodes.h"
 #include "stack_intern.h"
+#include "stack_name.h"
 #include "trace_format.h"
 
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct cached {
 
 struct pc_pycodes {
     struct pc_intern *intern;
+    struct pc_stack_names names;
     struct cached cache[CACHE_SLOTS];
     uint8_t heads[MAX_REFS * PC_PYCODE_HEAD];
     uint8_t blob[sizeof(struct pc_pycode) + 2 * 4 * MAX_TEXT + MAX_LINETABLE];
@@ -45,8 +47,10 @@ struct pc_pycodes *pc_pycodes_new(struct pc_writer *writer) {
 }
 
 void pc_pycodes_free(struct pc_pycodes *codes) {
-    if (codes)
+    if (codes) {
         pc_intern_free(codes->intern);
+        pc_stack_names_free(&codes->names);
+    }
     free(codes);
 }
 
@@ -138,7 +142,13 @@ static uint32_t intern_code(struct pc_pycodes *codes, const struct pc_pyoffsets 
         return 0;
     out += code.linetable_length;
     memcpy(codes->blob, &code, sizeof code);
-    return pc_intern_id(codes->intern, codes->blob, (uint64_t)(out - codes->blob));
+    uint32_t id = pc_intern_id(codes->intern, codes->blob, (uint64_t)(out - codes->blob));
+    pc_stack_names_keep(&codes->names, id, pc_pycode_name(codes->blob));
+    return id;
+}
+
+uint64_t pc_pycodes_name(const struct pc_pycodes *codes, uint32_t id) {
+    return pc_stack_names_get(&codes->names, id);
 }
 
 /* Reads the head of each object that differs from the one before; recursion makes equal neighbours. Returns

@@ -22,6 +22,9 @@ struct pc_pycode_ref {
 struct pc_pycodes *pc_pycodes_new(struct pc_writer *writer);
 void pc_pycodes_free(struct pc_pycodes *codes);
 
+/* What a code object is called in every run (stack_name.h), by the id of its entry; 0 if there is none. */
+uint64_t pc_pycodes_name(const struct pc_pycodes *codes, uint32_t id);
+
 /* `lineage` tells address spaces apart: the same for a forked child, a new one after exec. `type` is the
  * address of PyCode_Type in the process, 0 if unknown. */
 void pc_pycodes_resolve(struct pc_pycodes *codes, const struct pc_pyoffsets *offsets,

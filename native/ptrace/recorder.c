@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "added.h"
 #include "grind.h"
 #include "stack.h"
 
@@ -119,7 +120,11 @@ struct pc_event pc_event_of(struct pc_recorder *recorder, struct pc_thread *thre
 }
 
 void pc_emit(struct pc_recorder *recorder, const struct pc_event *event) {
+    if (recorder->added != NULL)
+        pc_added_before(recorder->added, recorder, event);
     pc_writer_event(recorder->writer, event);
+    if (recorder->added != NULL)
+        pc_added_behind(recorder->added, recorder, event);
 }
 
 uint32_t pc_name(struct pc_recorder *recorder, const char *bytes) {

@@ -12,6 +12,7 @@
 #include "trace_format.h"
 #include "writer.h"
 
+struct pc_added;
 struct pc_grind;
 struct pc_mappings;
 struct pc_stacks;
@@ -21,6 +22,7 @@ struct pc_recorder {
     struct pc_writer *writer;
     struct pc_stacks *stacks; /* NULL: no stacks wanted */
     struct pc_grind *grind;   /* NULL: stores are not traced */
+    struct pc_added *added;   /* syncs that are put in; NULL: none */
     const struct pc_threads *threads;
     bool several;                 /* looks: the program has started another thread or process */
     bool own_mount;               /* looks: the data folder can be reached only across a mount point */

@@ -3,6 +3,7 @@
 #include "module_maps.h"
 #include "pyframes.h"
 #include "stack_intern.h"
+#include "stack_name.h"
 #include "trace_format.h"
 #include "unwind.h"
 #include "writer.h"
@@ -33,6 +34,8 @@ struct pc_stacks {
     struct pc_rows *rows;
     struct pc_modules modules;
     uint64_t lineages;
+    bool naming;
+    struct pc_stack_names names;
     struct process *processes[PROCESS_SLOTS];
     struct pc_target_memory memory;
     struct pc_unwound native;
@@ -102,6 +105,7 @@ void pc_stacks_free(struct pc_stacks *s) {
     pc_modules_free(&s->modules);
     pc_pycodes_free(s->codes);
     pc_intern_free(s->stacks);
+    pc_stack_names_free(&s->names);
     free(s);
 }
 
@@ -171,6 +175,32 @@ static void emit_native(struct pc_stacks *s) {
     }
 }
 
+void pc_stacks_keep_names(struct pc_stacks *s) {
+    s->naming = true;
+}
+
+uint64_t pc_stacks_name(const struct pc_stacks *s, uint32_t id) {
+    return pc_stack_names_get(&s->names, id);
+}
+
+/* Names the stack whose frames were just found: `native` of `count` are native ones. */
+static uint64_t name_of(const struct pc_stacks *s, unsigned native, unsigned count) {
+    uint64_t name = PC_NAME_START;
+    for (unsigned i = 0; i < native; i++) {
+        const struct pc_module *module = s->native.frames[i].mapping->module;
+        if (count > native && pc_is_interpreter(module))
+            break; /* the Python frames say it better: the interpreter learns while it runs */
+        name = pc_name_native(name, module, s->frames[i].addr);
+    }
+    for (unsigned i = native; i < count; i++) {
+        uint64_t code = pc_pycodes_name(s->codes, s->frames[i].ref);
+        if (code == PC_NAME_BORDER)
+            break;
+        name = pc_name_python(name, code, s->frames[i].addr);
+    }
+    return name;
+}
+
 uint32_t pc_stack_capture(struct pc_stacks *s, pid_t tgid, pid_t tid, const struct user_regs_struct *regs,
                           struct pc_reads *reads) {
     struct process *p = regs->cs == USER_CS_64 ? get(s, tgid) : 0;
@@ -189,5 +219,8 @@ uint32_t pc_stack_capture(struct pc_stacks *s, pid_t tgid, pid_t tid, const stru
         struct pc_pycontext context = {s->codes, &s->memory, p->lineage, tgid, tid, regs->rsp};
         count += pc_pyframes(&p->python, p->maps->python, &context, s->frames + count, PC_PY_DEPTH);
     }
-    return count ? pc_intern_id(s->stacks, s->frames, count * sizeof s->frames[0]) : 0;
+    uint32_t id = count ? pc_intern_id(s->stacks, s->frames, count * sizeof s->frames[0]) : 0;
+    if (s->naming && pc_stack_names_get(&s->names, id) == 0)
+        pc_stack_names_keep(&s->names, id, name_of(s, s->native.count, count));
+    return id;
 }

@@ -20,6 +20,10 @@ struct pc_stacks *pc_stacks_new(struct pc_writer *writer);
 /* `reads` (may be NULL) is told what the stack was made from. */
 uint32_t pc_stack_capture(struct pc_stacks *stacks, pid_t tgid, pid_t tid,
                           const struct user_regs_struct *regs, struct pc_reads *reads);
+/* What a stack is called in every run (stack_name.h), by its id; 0 if it has no name. Names are kept for the
+ * stacks that are captured after pc_stacks_keep_names. */
+void pc_stacks_keep_names(struct pc_stacks *stacks);
+uint64_t pc_stacks_name(const struct pc_stacks *stacks, uint32_t id);
 void pc_stacks_exec(struct pc_stacks *stacks, pid_t tgid);
 void pc_stacks_fork(struct pc_stacks *stacks, pid_t parent, pid_t child);
 void pc_stacks_gone(struct pc_stacks *stacks, pid_t tgid);

@@ -47,6 +47,8 @@ struct pc_writer {
     struct interned *strings;
     size_t string_slots; /* a power of two */
     size_t string_count;
+    const char **texts; /* by id - 1: bytes of `strings` */
+    size_t text_room;
 };
 
 static uint64_t round_up(uint64_t value, uint64_t unit) {
@@ -267,6 +269,24 @@ static bool grow_strings(struct pc_writer *writer) {
     return true;
 }
 
+/* Remembers which bytes an id stands for; without memory it stands for none. */
+static void keep_text(struct pc_writer *writer, uint32_t id, const char *bytes) {
+    if (id > writer->text_room) {
+        size_t room = (size_t)id * 2 + 64;
+        const char **grown = realloc(writer->texts, room * sizeof(*grown));
+        if (grown == NULL)
+            return;
+        memset(grown + writer->text_room, 0, (room - writer->text_room) * sizeof(*grown));
+        writer->texts = grown;
+        writer->text_room = room;
+    }
+    writer->texts[id - 1] = bytes;
+}
+
+const char *pc_writer_text(const struct pc_writer *writer, uint32_t id) {
+    return id == 0 || id > writer->text_room ? NULL : writer->texts[id - 1];
+}
+
 uint32_t pc_writer_string(struct pc_writer *writer, const char *bytes, size_t length) {
     uint64_t hash = hash_bytes(bytes, length);
     size_t slot = hash & (writer->string_slots - 1);
@@ -282,6 +302,8 @@ uint32_t pc_writer_string(struct pc_writer *writer, const char *bytes, size_t le
         return id;
     }
     memcpy(copy, bytes, length);
+    copy[length] = '\0';
+    keep_text(writer, id, copy);
     writer->strings[slot] = (struct interned){.hash = hash, .bytes = copy, .length = length, .id = id};
     if (++writer->string_count * 2 > writer->string_slots && !grow_strings(writer) && writer->error == 0)
         writer->error = ENOMEM;
@@ -321,6 +343,7 @@ int pc_writer_close(struct pc_writer *writer) {
     for (size_t i = 0; i < writer->string_slots; i++)
         free(writer->strings[i].bytes);
     free(writer->strings);
+    free(writer->texts);
     free(writer);
     return error;
 }

@@ -36,6 +36,11 @@ uint32_t pc_writer_entry(struct pc_writer *writer, uint32_t table_kind, const vo
 /* The PC_TABLE_STRING id of these bytes, the same id for the same bytes. */
 uint32_t pc_writer_string(struct pc_writer *writer, const char *bytes, size_t length);
 
+/* The bytes behind such an id, with a NUL at their end; NULL if there is none. They live as long as the
+ * writer.
+ */
+const char *pc_writer_text(const struct pc_writer *writer, uint32_t id);
+
 void pc_writer_event(struct pc_writer *writer, const struct pc_event *event);
 
 /* 0, or the errno of the first failure. */

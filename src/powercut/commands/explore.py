@@ -33,6 +33,7 @@ def command(trace_file: str, write_baseline: bool, **options: Any) -> int:
     if is_check_trace(Path(trace_file)):
         return _check_again(trace_file, outputs.only_json(), write_baseline, options)
 
+    from powercut.findings.sources import Sources
     from powercut.report.terminal import Terminal
     from powercut.run.session import Session
     from powercut.run.store import new_run_folder
@@ -44,6 +45,7 @@ def command(trace_file: str, write_baseline: bool, **options: Any) -> int:
         session = Session(settings, cwd, terminal.tell, write_baseline=write_baseline)
         folder = new_run_folder(session.output)
         _keep_trace(trace_file, folder)
+        Sources(folder).adopt(Sources(Path(trace_file).parent))
         run, folder = session.explore(trace, folder)
     return report_run(run, folder, outputs)
 

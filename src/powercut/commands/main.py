@@ -47,11 +47,13 @@ COMMANDS = (
     "report",
     "diff",
     "replay",
+    "try",
     "match",
     "init",
     "doctor",
     "completion",
 )
+_MODULES = {"c++": "cxx", "try": "trying"}  # of commands whose names no module can have
 _WITHOUT_NUMPY = ("cc", "c++", "config", "completion")
 _THREADS = "OPENBLAS_NUM_THREADS"
 
@@ -89,7 +91,7 @@ class LazyGroup(click.Group):
         """The command of a name."""
         if cmd_name not in COMMANDS:
             return None
-        module = cmd_name.replace("+", "x")  # c++
+        module = _MODULES.get(cmd_name, cmd_name)
         command: click.Command = import_module(f"powercut.commands.{module}").command
         if cmd_name not in _WITHOUT_NUMPY and command.callback is not None:
             command.callback = _after_numpy(command.callback)

@@ -38,9 +38,11 @@ def command(name: str | None, form: str | None, file: str, schema: bool, output:
     powercut report --sarif powercut.sarif --junit powercut.xml --github
     """
     from powercut.commands.outcome import Outputs, do_all, report_actions
+    from powercut.findings.sources import Sources, reading
     from powercut.report.document import schema as json_schema
     from powercut.report.printable import printable
-    from powercut.report.problems import missing_sources
+    from powercut.report.problems import changed_sources, missing_sources
+    from powercut.report.source import changes_told
     from powercut.run.store import find_run, load_run, to_json
 
     if schema:
@@ -51,7 +53,10 @@ def command(name: str | None, form: str | None, file: str, schema: bool, output:
         raise click.UsageError("Say what to write: --format NAME -o FILE, or --sarif FILE, --junit FILE ...")
     folder = find_run(saved_runs(output), name)
     run = load_run(folder)
-    missing = missing_sources(run)
+    with reading(Sources(folder)):
+        missing, changed = missing_sources(run), changed_sources(run)
+    if changed:
+        click.echo(f"powercut: warning: {printable(changes_told(changed))}", err=True)
     if missing:
         some = ", ".join(missing[:_MOST_NAMED]) + (" and more" if missing[_MOST_NAMED:] else "")
         click.echo(f"powercut: warning: {printable(some)} cannot be read here: lines are named, not shown", err=True)

@@ -34,8 +34,9 @@ def command(what: str | None, output: str | None, diff: bool) -> int:
 
 
 def _is_run(name: str, output: Path) -> bool:
-    """Whether a number is that of a run; ids of findings can be all digits, too, but are longer."""
-    return name.isdecimal() and (output / "runs" / name.zfill(4)).is_dir()
+    """Whether a name is that of a run, or one that tried a fix; ids of findings can be all digits, but are longer."""
+    number = name.isdecimal() and (output / "runs" / name.zfill(4)).is_dir()
+    return number or (output / "runs" / name / "run.json").is_file()
 
 
 def _show_trace(path: str) -> None:
@@ -55,18 +56,26 @@ def _show_run(name: str | None, output: Path) -> None:
 
 
 def _show_finding(name: str, output: Path, diff: bool) -> None:
+    from powercut.findings.sources import Sources, files_of, reading
     from powercut.report.difference import image_difference
     from powercut.report.lint import explain_misuse
+    from powercut.report.printable import printable
+    from powercut.report.source import changes_told
     from powercut.report.text import explain
     from powercut.run.replay import rebuild
     from powercut.run.store import find_finding, find_misuse
 
-    misuse = find_misuse(output, name)
-    if misuse is not None:
-        click.echo(explain_misuse(misuse))
+    found = find_misuse(output, name)
+    if found is not None:
+        with reading(Sources(found[0])):
+            click.echo(explain_misuse(found[1]))
         return
     folder, _, finding = find_finding(output, name)
-    click.echo(explain(finding))
+    with reading(Sources(folder)) as kept:
+        click.echo(explain(finding))
+        changed = [file for file in files_of(finding.locations) if kept.changed(file)]
+    if changed:
+        click.echo(f"  note: {printable(changes_told(changed))}")
     if diff:
         timeline, _ = rebuild(folder, finding)
         click.echo(image_difference(timeline.trace, finding))

@@ -21,6 +21,7 @@ from typing import Protocol
 import msgspec
 
 from powercut.errors import UsageError
+from powercut.findings.identity import PROVISIONAL
 
 DEFAULT = "powercut-baseline.toml"
 UNEXPLAINED = "not yet explained"
@@ -80,7 +81,7 @@ class Baseline:
     def mark(self, found: Iterable[Identified]) -> None:
         """Give each that is known its reason."""
         for item in found:
-            entry = self._entries.get(item.id)
+            entry = self._entries.get(item.id) if _has_id(item) else None
             item.known = entry.reason if entry is not None else None
 
     def missing(self, found: Iterable[Identified], kinds: Iterable[str]) -> list[str]:
@@ -90,13 +91,18 @@ class Baseline:
 
     def with_all(self, found: Iterable[Identified]) -> Baseline:
         """The same and everything found; what is there stays as it is."""
-        added = [Known(item.id, UNEXPLAINED, str(item.kind), item.message) for item in found]
+        added = [Known(item.id, UNEXPLAINED, str(item.kind), item.message) for item in found if _has_id(item)]
         return Baseline(self.path, [*added, *self._entries.values()])
 
     def text(self) -> str:
         """The file's content, in the order of the ids, so that changes are easy to review."""
         entries = sorted(self._entries.values(), key=lambda entry: (entry.kind, entry.id))
         return "\n".join([_HEAD, *map(_entry_text, entries)])
+
+
+def _has_id(item: Identified) -> bool:
+    """Whether it can be known: what was cut short may be anything."""
+    return not item.id.startswith(PROVISIONAL)
 
 
 def unmarked(found: Sequence[Identified]) -> list[Identified]:

@@ -1,23 +1,31 @@
-"""Root causes that are known: what they explain, on which rows they show, and the fix that holds on all of these.
+"""Root causes that are known: what they explain, on which rows they show, and the fix that holds for all that was seen.
 
-Before: findings, each with a smallest state and the places that took part. After: a failing state is given back what
-the fix of a cause would have saved, or is recognised by its places where no sync helps. A cause knows the rows that
-show it. Its fix leaves none of the states that showed it, on any row, or is not called verified.
+Before: findings, each with a smallest state and the story that it tells. After: a failing state is taken apart into the
+known causes, each of which is repaired in it; whether it belongs to them, the oracle says. A cause knows the rows that
+show it and the states that were seen. Its fix leaves none of these states, on any row, or it is a suggestion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from powercut.findings.finding import Finding, Fix, Location
-from powercut.findings.fixes import Proposal, propose
-from powercut.findings.patience import Over
+from powercut.findings.fixes import Proposal, propose, tried
+from powercut.findings.questions import Oracle, OutOfTime, Question
+from powercut.findings.repair import Complete, GiveBack, GoOn, Repair, SayLater, SyncScope, next_like, site_of
+from powercut.findings.story import Shape, Story
+from powercut.findings.targets import Target, target_of
 from powercut.states.rows import Place, Rows
-from powercut.states.state import Base, State
+from powercut.states.state import State
 from powercut.states.timeline import Timeline
+from powercut.states.updates import UpdateKind
 
 _MOST_MENDED = 12  # states for which one fix is looked for
+_MOST_MOMENTS = 64  # between a loss and the sync that would help
+_Call = tuple[int, int]  # what stands for a call and its other executions
+_Loss = tuple[_Call, int, Target]  # the call, the kind of update, and what it changes
 
 
 @dataclass(slots=True)
@@ -27,11 +35,21 @@ class Remedy:
     Attributes:
         proposal: the syncs that `fix` is about, if it is about syncs.
         fixed: if the model confirms them, the timelines with these syncs, one for all kin, as far as they were made.
+        scopes: what the syncs are about, on timelines that were asked for.
     """
 
     fix: Fix | None = None
     proposal: Proposal | None = None
     fixed: dict[int, Timeline] = field(default_factory=dict)
+    scopes: dict[Timeline, SyncScope] = field(default_factory=dict)
+
+    def scope(self, timeline: Timeline) -> SyncScope | None:
+        """What the syncs are about; None if none are known to help."""
+        if self.proposal is None or not self.fixed:
+            return None
+        if timeline not in self.scopes:
+            self.scopes[timeline] = SyncScope(timeline, self.proposal.syncs_on(timeline))
+        return self.scopes[timeline]
 
     def timeline(self, number: int, timeline: Timeline) -> Timeline | None:
         """A timeline with the syncs in it, made once; None if no syncs are known to help."""
@@ -47,55 +65,139 @@ class Cause:
     """A finding together with what is needed to recognise its further states.
 
     Attributes:
-        row: the number of the timeline that its kind and its places are from.
-        before: the event that must not come first, in front of which a sync would help; None if there is none.
-        sites: the calls whose loss shows it, with what they change.
+        repairs: how it is taken out of a state, one for each pair of calls that shows it.
+        losses: the calls whose loss shows it, with what they change.
+        pairs: the calls between which a cut shows it.
         shown: the timelines that show it, by number, and states of each that a fix must make impossible.
     """
 
     finding: Finding
-    row: int
-    before: int | None
-    sites: set[tuple[int, int]]
+    story: Story
     remedy: Remedy
+    repairs: list[Repair] = field(default_factory=list)
+    losses: set[_Loss] = field(default_factory=set)
+    pairs: set[tuple[_Call, _Call]] = field(default_factory=set)
     shown: dict[int, list[State]] = field(default_factory=dict)
+
+    @property
+    def learned(self) -> int:
+        """How much is known of it: grows with every other way in which it shows."""
+        return len(self.losses) + len(self.pairs)
+
+    def repair(self, timeline: Timeline, question: Question) -> Question:
+        """A question about a state without this cause; the same if it does not show there."""
+        for repair in self.repairs:
+            question = repair(timeline, question)
+        return question
 
 
 class Causes:
     """What is known about causes on some timelines of one trace."""
 
-    def __init__(self, timelines: Sequence[Timeline], rows: Rows, over: Over) -> None:
-        """When it is `over`, no more fixes are tried."""
+    def __init__(self, timelines: Sequence[Timeline], rows: Rows, oracle: Oracle) -> None:
         self.known: list[Cause] = []
         self._timelines = timelines
         self._rows = rows
-        self._over = over
+        self._oracle = oracle
+        self._losses: dict[Timeline, dict[int, _Loss]] = {}
 
-    def repaired(self, cause: Cause, number: int, state: State) -> State | None:
-        """The state with all that a cause's fix would have saved; None if it shows a cause that no sync can fix."""
+    def take_out(self, number: int, question: Question) -> tuple[Question, list[Cause]]:
+        """A state of a timeline without the known causes, and those that were taken out of it."""
+        touched = []
+        for cause in self.known:
+            repaired = cause.repair(self._timelines[number], question)
+            if repaired != question:
+                touched.append(cause)
+                question = repaired
+        return question, touched
+
+    def add(self, finding: Finding, story: Story, remedy: Remedy, places: Mapping[int, State]) -> Cause:
+        """A new cause, told by a state that some timelines can leave."""
+        cause = Cause(finding, story, remedy)
+        self.known.append(cause)
+        self._learn(cause, story)
+        self.join(cause, places)
+        return cause
+
+    def extend(self, cause: Cause, story: Story, places: Mapping[int, State]) -> None:
+        """Another story of a known cause: it shows in other calls, too."""
+        self._learn(cause, story)
+        self.join(cause, places)
+        if cause.remedy.fix is not None and cause.remedy.fix.by == "check":
+            self.doubt(cause)  # the other order was tried for one pair of calls
+
+    def _learn(self, cause: Cause, story: Story) -> None:
+        timeline = self._timelines[story.number]
+        if story.shape in (Shape.SPLIT, Shape.SAID):
+            if story.lost and story.partner is not None:
+                self._learn_pair(cause, story, story.partner, int(timeline.event[story.lost[0]]))
+            return
+        known = bool(cause.losses)
+        cause.losses |= {self._loss(timeline, update) for update in timeline.lost(story.state)}
+        if not known:
+            torn = story.shape is Shape.TORN
+            cause.repairs.append(
+                Complete(partial(self._shows, cause)) if torn else GiveBack(partial(self._taken, cause))
+            )
+
+    def _learn_pair(self, cause: Cause, story: Story, first: int, second: int) -> None:
+        timeline = self._timelines[story.number]
+        pair = (site_of(timeline, first), site_of(timeline, second))
+        if pair not in cause.pairs:
+            cause.pairs.add(pair)
+            cut = story.shape is Shape.SPLIT
+            cause.repairs.append(GoOn(first, second, alone=story.alone) if cut else SayLater(first, second))
+
+    def _shows(self, cause: Cause, timeline: Timeline, update: int) -> bool:
+        return self._loss(timeline, update) in cause.losses
+
+    def _taken(self, cause: Cause, timeline: Timeline, question: Question) -> list[int]:
+        """What a missing sync took of a state: what was lost in its calls, and what the sync of the fix is about.
+
+        Of files that one call changes, the sync that was missed for one is none that was missed for another.
+        """
+        lost = timeline.lost(question.state)
+        back = [update for update in lost if self._shows(cause, timeline, update)]
+        scope = cause.remedy.scope(timeline)
+        if scope is not None:
+            paths = {target.path for _, _, target in cause.losses}
+            for update in scope.saved(lost, question.state.point):
+                named = timeline.kind(update) is UpdateKind.ENTRY
+                if named or self._loss(timeline, update)[-1].path in paths:
+                    back.append(update)
+        return back
+
+    def _loss(self, timeline: Timeline, update: int) -> _Loss:
+        known = self._losses.setdefault(timeline, {})
+        if update not in known:
+            call = site_of(timeline, int(timeline.event[update]))
+            known[update] = (call, timeline.updates.kind[update], target_of(timeline, update))
+        return known[update]
+
+    def too_early_for_it(self, cause: Cause, number: int, state: State) -> State | None:
+        """Of a state that a missing sync explains: the same loss, right before that sync would have been made.
+
+        If the oracle refuses this one, too, the loss fails for another reason. None if there is no such moment.
+        """
         timeline = self._timelines[number]
-        fixed = self._fixed(cause, number)
-        if fixed is not None:
-            if fixed.is_possible(state):
-                return state
-            lost = (u for u in timeline.lost(state) if not fixed.is_guaranteed(u, state.point))
-            return State(state.point, Base.ISSUED, frozenset(lost))
-        sites = sites_of(timeline, timeline.lost(state) or next_updates(timeline, state.point))
-        partner = int(timeline.trace.events["stack"][cause.before]) if cause.before is not None else 0
-        # What must happen together must do so either way round.
-        shows = sites & cause.sites or any(stack == partner != 0 for stack, _ in sites)
-        return None if shows else state
+        if cause.story.shape is not Shape.LOSS or cause.story.partner is None:
+            return None
+        lost = self._taken(cause, timeline, Question(state))
+        first = min((int(timeline.event[update]) for update in lost), default=None)
+        after = next_like(timeline, cause.story.partner, first) if first is not None else None
+        if after is None or 2 * after > state.point:
+            return None
+        point = 2 * after - 1
+        return timeline.without((update for update in lost if update < timeline.issued(point)), point)
 
-    def _fixed(self, cause: Cause, number: int) -> Timeline | None:
-        """A timeline with the syncs that help in it; None if none are known to."""
-        kin = self._rows.kin(number)
-        return cause.remedy.timeline(kin, self._timelines[kin])
+    # Fixes
 
     def join(self, cause: Cause, places: Mapping[int, State]) -> None:
         """Note which rows show a cause, in the order in which they were asked for. Its fix must hold there, too."""
         holds = True
         for number, state in places.items():
-            fixed = self._fixed(cause, number)
+            kin = self._rows.kin(number)
+            fixed = cause.remedy.timeline(kin, self._timelines[kin])
             survives = fixed is not None and fixed.is_possible(state)
             states = cause.shown.setdefault(number, [])
             if survives or not states:
@@ -105,37 +207,56 @@ class Causes:
         if not holds:
             self._mend(cause)
 
+    def doubt(self, cause: Cause) -> None:
+        """What was verified is a suggestion from now on."""
+        fix = cause.finding.fix
+        if fix is not None:
+            cause.finding.fix = replace(fix, verified=False)
+        cause.remedy = Remedy(cause.finding.fix, cause.remedy.proposal)
+
     def _mend(self, cause: Cause) -> None:
         """Look for a fix that holds for all that shows a cause, where the one that was known does not."""
         places = [(number, state) for number, states in cause.shown.items() for state in states]
-        fix = cause.finding.fix
-        if cause.before is not None and len(places) <= _MOST_MENDED:
-            cause.remedy = self.sync(places, cause.before, cause.finding.locations[-1])
-        else:
-            cause.remedy = Remedy(replace(fix, verified=False) if fix is not None else None)
-        cause.finding.fix = cause.remedy.fix
+        self.doubt(cause)
+        if cause.story.partner is None or len(places) > _MOST_MENDED:
+            return
+        try:
+            found = self.sync(places, cause.story, cause.finding.locations)
+        except OutOfTime:
+            return
+        if found is not None and found.fixed:
+            cause.remedy = found
+            cause.finding.fix = found.fix
 
-    def sync(self, places: Sequence[Place], before: int, where: Location) -> Remedy:
-        """Syncs in front of an event; verified, if no timeline with them has the state any more that it had."""
+    def sync(self, places: Sequence[Place], story: Story, where: Sequence[Location]) -> Remedy | None:
+        """Syncs that help: no timeline with them has a state any more that it had, and no other comes instead.
+
+        If there are none, the first that comes to mind, as a suggestion; None if there is nothing to sync. `where`: the
+        lines of what was lost and, at last, of what must not come first.
+        """
         kin = dict.fromkeys((self._rows.kin(number), state) for number, state in places)
         shown = [(number, self._timelines[number], state) for number, state in kin]
-        found = propose(shown, before, self._over)
-        if found is None:
-            return Remedy()
-        proposal, fixed = found
-        text = f"call {' and '.join(proposal.calls)} before {where.short}"
-        return Remedy(Fix(text, bool(fixed)), proposal, fixed)
+        if story.partner is None:
+            return None
+        first: Proposal | None = None
+        for proposal in propose(shown, story.partner, self._oracle.look_at_the_clock):
+            first = first or proposal
+            fixed = tried(proposal, shown, self._oracle.look_at_the_clock)
+            if fixed is not None:
+                verified = self._passes_until_synced(story, proposal)
+                return Remedy(Fix(proposal.text(where), verified, "model", proposal.added), proposal, fixed)
+        return None if first is None else Remedy(Fix(first.text(where), False, "model", first.added), first)
 
-
-def sites_of(timeline: Timeline, updates: Sequence[int]) -> set[tuple[int, int]]:
-    """Which calls of the program made some updates, and of which kinds these are."""
-    stacks, columns = timeline.trace.events["stack"], timeline.updates
-    return {(int(stacks[columns.event[update]]), columns.kind[update]) for update in updates}
-
-
-def next_updates(timeline: Timeline, point: int) -> list[int]:
-    """The updates of the call that the crash came before."""
-    first = timeline.issued(point)
-    if first >= len(timeline.updates):
-        return []
-    return list(timeline.updates_of(timeline.updates.event[first]))
+    def _passes_until_synced(self, story: Story, proposal: Proposal) -> bool:
+        """Whether the loss is harmless until the sync: the oracle accepts it at every moment in between."""
+        timeline = self._timelines[story.number]
+        lost = timeline.lost(story.state)
+        if story.partner is None or proposal.after:
+            return True
+        calls = range(int(timeline.event[lost[0]]) + 1, story.partner)
+        moments = [call for call in calls if timeline.updates_of(call)]
+        if len(moments) > _MOST_MOMENTS:
+            return False
+        states = [timeline.without((u for u in lost if u < timeline.issued(2 * call)), 2 * call) for call in moments]
+        possible = [Question(state) for state in states if timeline.is_possible(state)]
+        return not any(self._oracle.fails(story.number, possible)) if possible else True

@@ -1,16 +1,14 @@
 """Diagnosis: from failing states to findings, one for each root cause.
 
-Before: states that the oracle refused. After: each of them is explained by a finding: it was shrunk, classified and
-given a fix, or it passes once the fixes of earlier findings have saved what they save (or, where no sync can help, it
-shows the same two places). Where patience ends first, the finding is the best that is known by then and says so, and a
-state that no known cause was shown to explain is counted.
+Before: states that the oracle refused. After: each of them belongs to findings, because the oracle said so: it passes
+once what their causes lost is given back, or what they cut off is added. What is left of a state when the known causes
+are taken out of it is shrunk and told as a new cause, until nothing is left. What could not be decided in time is set
+aside, to be tried again while there is time, and otherwise counted as unexplained: it is never attributed.
+
+A finding that was cut short is provisional: it is shown, but it explains nothing and no baseline knows it.
 
 Rows are explained together. A state that several rows can leave is explained on the first of them, so that a finding is
 the same whichever row shows it first; it names all rows that are known to show it, and its fix holds on all of them.
-
-The kind of a finding follows from questions to the model and the oracle, in this order: did the recovery die; does the
-image pass once the acknowledgement is taken away; is the state what a plain kill leaves; was one call torn; is the
-lost update ever synced.
 """
 
 from __future__ import annotations
@@ -18,47 +16,41 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from powercut.findings.causes import Cause, Causes, Remedy, next_updates, sites_of
-from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
-from powercut.findings.fixes import roots_of
-from powercut.findings.identity import identify
-from powercut.findings.patience import Over, Patience
-from powercut.findings.places import Places, place_of
+from powercut.findings.advice import Adviser
+from powercut.findings.causes import Cause, Causes, Remedy
+from powercut.findings.culprits import Culprits
+from powercut.findings.finding import Finding, Location, SavedState
+from powercut.findings.identity import PROVISIONAL, identify
+from powercut.findings.patience import Patience
+from powercut.findings.places import Places
+from powercut.findings.questions import Judge, Oracle, OutOfTime, Question
 from powercut.findings.shrink import Shrinker
-from powercut.findings.wording import advice, message
+from powercut.findings.story import Shape, Story, Teller
+from powercut.findings.wording import message
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.states.rows import Rows
-from powercut.states.state import NEVER, Base, State
+from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 
-# A state, and the point up to which output counts (None: the crash).
-Question = tuple[State, int | None]
-# Judge states of a timeline until it is over; None: nobody knows.
-Judge = Callable[[int, Sequence[Question], Over], list[Verdict | None]]
 # The call stack with which the oracle dies on a state.
 WhereItDies = Callable[[int, State], tuple[str, ...]]
 
 _MOST_NAMED = 6  # updates named in a finding
+_MOST_CAUSES = 12  # new causes that one state may show
 
 
 @dataclass(slots=True)
-class _Case:
-    """A shrunk failing state and what it shows."""
+class _SetAside:
+    """A failing state for which there was no time."""
 
-    timeline: int
+    number: int
     state: State
     verdict: Verdict
-    kind: FindingKind
-    lost: list[int]  # the updates that had to survive
-    partner: int | None  # the event that must not have come first: a surviving change or an output
+    image: Hashable
 
 
 class Diagnosis:
-    """Collects findings.
-
-    Attributes:
-        unexplained: failing states for which there was no time.
-    """
+    """Collects findings."""
 
     def __init__(
         self,
@@ -68,18 +60,43 @@ class Diagnosis:
         where_it_dies: WhereItDies,
         patience: Patience,
         rows: Rows | None = None,
+        *,
+        hears: bool = True,
     ) -> None:
-        """`rows`: what the timelines have in common; without, only those that are the same have states in common."""
-        self.findings: list[Finding] = []
-        self.unexplained = 0
+        """`rows`: what the timelines have in common; without, only those that are the same have states in common.
+
+        `hears`: whether the oracle knows what the program said.
+        """
         self._timelines = timelines
         self._places = places
-        self._judge = judge
+        self._oracle = Oracle(judge, patience, hears=hears)
         self._where_it_dies = where_it_dies
         self._patience = patience
         self._rows = rows or Rows(timelines, lambda number, state: (number, state))
-        self._causes = Causes(timelines, self._rows, patience.is_over)
-        self._explained: dict[Hashable, Cause] = {}
+        self._causes = Causes(timelines, self._rows, self._oracle)
+        self._culprits = Culprits(places, timelines[0])
+        self._adviser = Adviser(timelines, places, self._oracle, self._causes)
+        self._explained: dict[Hashable, list[Cause]] = {}
+        self._looked_at: set[tuple[int, State]] = set()
+        self._set_aside: list[_SetAside] = []
+        self._provisional: Finding | None = None
+        self._given_up = 0
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found: one for each cause; if none is known yet, the best that can be said."""
+        found = [cause.finding for cause in self._causes.known]
+        return found or ([self._provisional] if self._provisional is not None else [])
+
+    @property
+    def unexplained(self) -> int:
+        """Failing states that belong to no finding, as far as is known."""
+        return self._given_up + len(self._set_aside)
+
+    @property
+    def waiting(self) -> int:
+        """How many states wait for more time."""
+        return len(self._set_aside)
 
     def explain(self, number: int, state: State, verdict: Verdict, image: Hashable = None) -> list[Finding]:
         """Explain a state that the oracle refuses with a verdict; the findings that are new.
@@ -88,236 +105,200 @@ class Diagnosis:
         """
         self._patience.begin()
         known = self._explained.get(image)
-        if known is not None and number in known.shown:
-            known.finding.occurrences += 1
+        if known is not None and all(number in cause.shown for cause in known):
+            _count(known)
             return []
-        found = len(self.findings)
+        before = len(self._causes.known)
         state = _written_out(self._timelines[number], state)
+        try:
+            causes = self._causes_of(number, state, verdict)
+        except OutOfTime:
+            self._set_aside.append(_SetAside(number, state, verdict, image))
+        else:
+            if image is not None and causes:
+                self._explained[image] = causes
+            self._given_up += not causes
+        return [cause.finding for cause in self._causes.known[before:]]
+
+    def try_again(self) -> list[Finding]:
+        """Go on with a state that was set aside; the findings that are new."""
+        waiting = self._set_aside.pop(0)
+        self._provisional = None
+        return self.explain(waiting.number, waiting.state, waiting.verdict, waiting.image)
+
+    def _causes_of(self, number: int, state: State, verdict: Verdict) -> list[Cause]:
+        """All that a failing state shows, on the first row that can leave it, or else on its own."""
         places = self._everywhere(number, state)
-        cause = self._cause(min(places), places[min(places)], verdict)
-        if cause is not None and number not in cause.shown:  # there it led to what only the first row can leave
-            cause = self._cause(number, state, verdict)
-        if cause is None:
-            self.unexplained += 1
-        elif image is not None:
-            self._explained[image] = cause
-        return self.findings[found:]
+        first = min(places)
+        causes = self._take_apart(first, places[first], verdict)
+        if any(number not in cause.shown for cause in causes):  # there it led to what only the first row can leave
+            causes = self._take_apart(number, state, verdict)
+        return causes
 
     def _everywhere(self, number: int, state: State) -> dict[int, State]:
         """The states that hold the same, by the number of the timeline that can leave them."""
         return {number: state, **dict(self._rows.elsewhere(number, state))}
 
-    def _cause(self, number: int, state: State, verdict: Verdict) -> Cause | None:
-        """What explains a failing state, known or new; None if there was no time."""
-        left, known = self._unexplained(number, state)
-        if left is None:
-            return known
-        refused = verdict if left == state else self._verdict(number, left)
+    def _take_apart(self, number: int, state: State, verdict: Verdict) -> list[Cause]:
+        """The causes that a failing state belongs to, known and new; none if that cannot be told."""
+        new: list[Cause] = []
+        learned: dict[str, int] = {}
+        for _ in range(_MOST_CAUSES):
+            left, touched = self._causes.take_out(number, Question(state))
+            if touched and self._oracle.passes(number, left):
+                return self._attribute(number, state, touched, new)
+            cause = self._new_cause(number, left if touched else Question(state), verdict)
+            if cause is None or learned.get(cause.finding.id) == cause.learned:
+                break
+            learned[cause.finding.id] = cause.learned
+            new += [cause] if cause not in new else []
+            if left.state == cause.story.state and not touched:  # nothing was left to give back, nothing else to ask
+                return new
+        return []
+
+    def _attribute(self, number: int, state: State, touched: list[Cause], new: list[Cause]) -> list[Cause]:
+        """Count a state that passes without some causes: for one that suffices, or else for all of them."""
+        if len(touched) > 1:
+            timeline = self._timelines[number]
+            alone = [(cause, cause.repair(timeline, Question(state))) for cause in touched]
+            fails = self._oracle.fails(number, [question for _, question in alone])
+            touched = next(([cause] for (cause, _), fail in zip(alone, fails, strict=True) if not fail), touched)
+        _count([cause for cause in touched if cause not in new])
+        if len(touched) == 1:
+            self._causes.join(touched[0], dict.fromkeys(self._rows.twins(number), state))
+        for cause in touched:
+            self._look_before_the_sync(cause, number, state)
+        return touched
+
+    def _look_before_the_sync(self, cause: Cause, number: int, state: State) -> None:
+        """What a missing sync explains may fail before that sync, too: then it shows another cause."""
+        early = self._causes.too_early_for_it(cause, number, state)
+        if early is None or (number, early) in self._looked_at:
+            return
+        verdict = self._oracle.verdict(number, Question(early))
+        self._looked_at.add((number, early))
+        if not verdict.passed:
+            self._take_apart(number, early, verdict)
+
+    # A new cause
+
+    def _new_cause(self, number: int, question: Question, verdict: Verdict) -> Cause | None:
+        """The cause of what is left of a failing state; None if the oracle takes back what it said."""
         timeline = self._timelines[number]
-        shrinker = Shrinker(timeline, lambda states: self._fails(number, states), self._patience.is_over)
-        shrunk = shrinker.shrink(left)
-        final = self._verdict(number, shrunk)
-        if final is None or final.passed:  # the oracle does not say the same twice: keep the state that it refused
-            shrunk, final = (left, refused) if refused is not None else (state, verdict)
-        return self._record(self._classify(number, _written_out(timeline, shrunk), final))
-
-    def _verdict(self, number: int, state: State) -> Verdict | None:
-        return self._judge(number, [(state, None)], self._patience.is_over)[0]
-
-    def _fails(self, number: int, states: Sequence[State]) -> list[bool]:
-        """Which of some states are known to fail."""
-        verdicts = self._judge(number, [(state, None) for state in states], self._patience.is_over)
-        return [verdict is not None and not verdict.passed for verdict in verdicts]
-
-    # Known causes
-
-    def _unexplained(self, number: int, state: State) -> tuple[State | None, Cause | None]:
-        """What is left of a failing state once the known causes are repaired; if nothing is, the last of them.
-
-        Neither if there was no time to see.
-        """
-        for cause in self._causes.known:
-            if self._patience.is_over():
-                return None, None
-            repaired = self._causes.repaired(cause, number, state)
-            if repaired == state:
-                continue
-            verdict = self._verdict(number, repaired) if repaired is not None else None
-            if repaired is not None and verdict is None:
-                return None, None
-            if repaired is None or verdict is None or verdict.passed:
-                cause.finding.occurrences += 1
-                self._causes.join(cause, self._twins(number, state))
-                return None, cause
-            state = repaired
-        return state, None
-
-    def _twins(self, number: int, state: State) -> dict[int, State]:
-        """A state of all timelines that have the same states as one."""
-        return dict.fromkeys(self._rows.twins(number), state)
-
-    # Classification
-
-    def _classify(self, number: int, state: State, verdict: Verdict) -> _Case:
-        timeline = self._timelines[number]
-        lost = timeline.lost(state)
-        if not lost:
-            return self._classify_kill(number, state, verdict)
-        first, last = int(timeline.event[lost[0]]), state.point // 2
-        later = [u for u in range(lost[0] + 1, timeline.issued(state.point)) if u not in state.delta]
-        partner = self._partner(timeline, later, first, last)
-        said = [time // 2 for time in timeline.prints if 2 * first < time <= state.point]
-        if said and self._passes_unsaid(number, state, first):
-            kind, partner = FindingKind.DURABILITY, said[-1]
-        elif not later:
-            kind = FindingKind.ATOMICITY
-            partner = self._previous_event(timeline, first)
-        elif partner == first:
-            kind = FindingKind.ATOMICITY
-        elif all(timeline.updates.guaranteed[u] == NEVER for u in lost):
-            kind = FindingKind.UNPERSISTED
-        else:
-            kind = FindingKind.ORDERING
-        kind = _died(verdict) or kind
-        return _Case(number, state, verdict, kind, roots_of(timeline, lost), partner)
-
-    def _classify_kill(self, number: int, state: State, verdict: Verdict) -> _Case:
-        """Nothing was lost: the program was killed between two calls, and that alone fails."""
-        timeline = self._timelines[number]
-        following = next_updates(timeline, state.point)
-        partner = self._previous_event(timeline, state.point // 2 + 1)
-        kind = _died(verdict) or FindingKind.ATOMICITY
-        return _Case(number, state, verdict, kind, following, partner)
-
-    def _passes_unsaid(self, number: int, state: State, first: int) -> bool:
-        verdict = self._judge(number, [(state, 2 * first - 1)], self._patience.is_over)[0]
-        return verdict is not None and verdict.passed
-
-    @staticmethod
-    def _partner(timeline: Timeline, later: list[int], first: int, last: int) -> int | None:
-        """The event that made it fail: the last one before the crash if it changed something, else a survivor."""
-        events = {int(timeline.event[u]) for u in later}
-        if not events:
-            return None
-        return last if last in events else max(events)
-
-    @staticmethod
-    def _previous_event(timeline: Timeline, before: int) -> int | None:
-        position = int(timeline.event.searchsorted(before)) - 1
-        return int(timeline.event[position]) if position >= 0 else None
-
-    # Recording
-
-    def _record(self, case: _Case) -> Cause:
-        """The cause that a case shows, known or new."""
-        locations = self._locations(case)
-        places = self._everywhere(case.timeline, case.state)
-        known = next((cause for cause in self._causes.known if _same_places(cause, case, locations)), None)
-        if known is not None:  # its fix, which takes longest, is known as well
-            return self._again(known, case, places)
-        remedy = self._remedy(case, locations, places)
-        finding = self._finding(case, identify(case.kind.value, locations), locations, remedy.fix)
-        known = next((cause for cause in self._causes.known if _die_alike(cause.finding, finding)), None)
-        if known is not None:
-            return self._again(known, case, places)
-        sites = sites_of(self._timelines[case.timeline], case.lost)
-        cause = Cause(finding, case.timeline, case.partner, sites, remedy)
-        self._causes.known.append(cause)
-        self._causes.join(cause, places)
-        self.findings.append(finding)
-        return cause
-
-    def _again(self, known: Cause, case: _Case, places: Mapping[int, State]) -> Cause:
-        """One more state of a known cause."""
-        known.finding.occurrences += 1
-        known.sites |= sites_of(self._timelines[case.timeline], case.lost)
-        self._causes.join(known, places)
-        return known
-
-    def _finding(self, case: _Case, name: str, locations: list[Location], fix: Fix | None) -> Finding:
-        timeline = self._timelines[case.timeline]
-        finding = Finding(
-            id=name,
-            kind=case.kind,
-            message="",
-            locations=locations,
-            fix=fix,
-            lost=[timeline.describe(u) for u in timeline.lost(case.state)[:_MOST_NAMED]],
-            survived=self._survivors(case),
-            state=_saved(timeline, case.state),
-            outcome=case.verdict.outcome.value,
-            code=case.verdict.code,
-            output=case.verdict.output,
+        shrinker = Shrinker(
+            number, timeline, self._oracle, question, lambda some: self._causes.take_out(number, some)[0]
         )
+        try:
+            shrunk = self._real(number, shrinker.shrink())
+            final = self._oracle.verdict(number, Question(shrunk))
+            if final.passed:  # the oracle does not say the same twice: keep the state that it refused
+                shrunk, final = question.state, self._oracle.verdict(number, question)
+                if final.passed:
+                    return None
+            story = Teller(number, timeline, self._oracle).tell(shrunk, final)
+            return self._record(story)
+        except OutOfTime:
+            self._provisional = self._provisional or self._first_answer(number, shrinker.best.state, verdict)
+            raise
+
+    def _real(self, number: int, question: Question) -> State:
+        """The state that is told: without the known causes, if it owes what a crash there would owe."""
+        mended, _ = self._causes.take_out(number, question)
+        owes = mended.owed is None or mended.owed >= mended.state.point
+        state = mended.state if owes else question.state
+        return _written_out(self._timelines[number], state)
+
+    def _first_answer(self, number: int, state: State, verdict: Verdict) -> Finding:
+        """The best that is known when time ends."""
+        timeline = self._timelines[number]
+        story = Teller(number, timeline, self._oracle).first_guess(_written_out(timeline, state), verdict)
+        finding = self._finding(story, f"{PROVISIONAL}{len(self._causes.known) + 1}", self._locations(story))
+        finding.models[:] = [timeline.label]
+        finding.cut_short = True
         finding.message = message(finding)
-        if case.verdict.outcome is Outcome.CRASH and not self._patience.is_over():
-            finding.recovery = self._where_it_dies(case.timeline, case.state)
-        finding.cut_short = self._patience.is_over()
         return finding
 
-    def _remedy(self, case: _Case, locations: Sequence[Location], places: Mapping[int, State]) -> Remedy:
-        """What would help: a sync, on all rows that show it, or another order, or advice."""
-        timeline = self._timelines[case.timeline]
-        lost = timeline.lost(case.state)
-        survived_first = case.kind in (FindingKind.ATOMICITY, FindingKind.RECOVERY) and (
-            not lost or case.partner is None or case.partner <= int(timeline.event[lost[0]])
+    def _record(self, story: Story) -> Cause:
+        """The cause that a story tells, known or new."""
+        locations = self._locations(story)
+        places = self._everywhere(story.number, story.state)
+        name = identify(story.shape.value, _telling(story, locations))
+        known = next((cause for cause in self._causes.known if cause.finding.id == name), None)
+        finding = self._finding(story, name, locations)
+        if known is None and story.verdict.outcome is Outcome.CRASH:
+            self._oracle.look_at_the_clock()
+            finding.recovery = self._where_it_dies(story.number, story.state)
+            known = next((cause for cause in self._causes.known if _die_alike(cause, story, finding)), None)
+        if known is not None:
+            known.finding.occurrences += 1
+            self._causes.extend(known, story, places)
+            return known
+        remedy = self._remedy(story, locations, places)
+        finding.fix = remedy.fix
+        self._provisional = None
+        return self._causes.add(finding, story, remedy, places)
+
+    def _remedy(self, story: Story, locations: Sequence[Location], places: Mapping[int, State]) -> Remedy:
+        """What would help, as far as there is time to see: the finding itself is known by now."""
+        try:
+            return self._adviser.remedy(story, locations, [*places.items()])
+        except OutOfTime:
+            return Remedy()
+
+    def _finding(self, story: Story, name: str, locations: list[Location]) -> Finding:
+        timeline = self._timelines[story.number]
+        finding = Finding(
+            id=name,
+            kind=story.kind,
+            message="",
+            locations=locations,
+            fix=None,
+            lost=[timeline.describe(u) for u in timeline.lost(story.state)[:_MOST_NAMED]],
+            survived=[timeline.describe(u) for u in timeline.kept(story.state)[-_MOST_NAMED:]],
+            state=_saved(timeline, story.state),
+            outcome=story.verdict.outcome.value,
+            code=story.verdict.code,
+            output=story.verdict.output,
         )
-        if survived_first or case.partner is None:
-            stored = any(timeline.updates.obj[update] in timeline.in_lines for update in case.lost)
-            return Remedy(self._swap(case) or Fix(advice(stored=stored), False))
-        return self._causes.sync([*places.items()], case.partner, locations[-1])
+        finding.message = message(finding)
+        return finding
 
-    def _swap(self, case: _Case) -> Fix | None:
-        """Ask whether the two calls would be safe the other way round: the later one alone, without the earlier.
-
-        That image is one of another program, not a crash state of this one: the model's order does not bind it.
-        """
-        timeline = self._timelines[case.timeline]
-        if case.partner is None or not case.lost:
-            return None
-        later = int(timeline.event[case.lost[0]])
-        earlier = frozenset(timeline.updates_of(case.partner))
-        if case.partner >= later or any(timeline.is_guaranteed(u, 2 * later) for u in earlier):
-            return None
-        if timeline.overlap(case.partner, later):  # the other order would not end in the same folder
-            return None
-        verdict = self._verdict(case.timeline, State(2 * later, Base.ISSUED, earlier))
-        if verdict is None or not verdict.passed:
-            return None
-        first, second = (self._places.location(event, "", "").short for event in (later, case.partner))
-        return Fix(f"do {first} first, sync it, and only then do {second}", True, "check")
-
-    def _locations(self, case: _Case) -> list[Location]:
-        timeline = self._timelines[case.timeline]
+    def _locations(self, story: Story) -> list[Location]:
+        timeline = self._timelines[story.number]
+        said = any(index == story.partner for index, _ in timeline.outputs)
+        role = "lost" if timeline.lost(story.state) else "missing"
+        synced = story.shape is Shape.LOSS
         locations: list[Location] = []
-        for update in case.lost:
-            location = self._places.of_update(timeline, update, "lost")
+        for update in story.lost:
+            event = int(timeline.event[update])
+            location = self._culprits.of_call(event, role, timeline.describe_call(event), story.partner, synced=synced)
             if all((location.file, location.line) != (known.file, known.line) for known in locations):
                 locations.append(location)
         del locations[_MOST_NAMED:]
-        if case.partner is not None:
-            if any(index == case.partner for index, _ in timeline.outputs):
-                locations.append(self._places.of_output(timeline, case.partner))
-            else:
-                update = timeline.updates_of(case.partner)[0]
-                locations.append(self._places.of_update(timeline, update, "survived"))
-                self._part(locations, int(timeline.event[case.lost[0]]) if case.lost else case.partner, case.partner)
+        if story.partner is not None and said:
+            locations.append(self._culprits.of_output(story.partner))
+        elif story.partner is not None:
+            other = int(timeline.event[story.lost[0]]) if story.lost else None
+            locations.append(self._culprits.of_call(story.partner, "survived", "", other))
+            self._culprits.part(locations, other, story.partner)
         return locations
 
-    def _part(self, locations: list[Location], lost: int, survived: int) -> None:
-        """Two places on one line (a function that writes for others) are named by the callers that differ."""
-        first, last = locations[0], locations[-1]
-        if len(locations) != 2 or (first.file, first.line) != (last.file, last.line):
-            return
-        frames = self._places.apart(lost, survived)
-        if frames is not None:
-            for position, (frame, event) in enumerate(zip(frames, (lost, survived), strict=True)):
-                known = locations[position]
-                locations[position] = place_of(frame, self._places.frames(event), known.role, known.what)
 
-    def _survivors(self, case: _Case) -> list[str]:
-        timeline = self._timelines[case.timeline]
-        return [timeline.describe(u) for u in timeline.kept(case.state)[-_MOST_NAMED:]]
+def _telling(story: Story, locations: Sequence[Location]) -> list[Location]:
+    """The places that tell a cause from others.
+
+    What must be synced is to blame, whatever shows that it was not: another call that survived, or another output.
+    Where two calls must happen together, both are.
+    """
+    if story.shape not in (Shape.LOSS, Shape.TORN):
+        return list(locations)
+    lost = [location for location in locations if location.role == "lost"]
+    return sorted(lost, key=lambda location: (str(location), location.detail)) or list(locations)
+
+
+def _count(causes: Sequence[Cause]) -> None:
+    for cause in causes:
+        cause.finding.occurrences += 1
 
 
 def _written_out(timeline: Timeline, state: State) -> State:
@@ -325,27 +306,10 @@ def _written_out(timeline: Timeline, state: State) -> State:
     return State(state.point, Base.ISSUED, frozenset(timeline.lost(state)))
 
 
-def _died(verdict: Verdict) -> FindingKind | None:
-    return FindingKind.RECOVERY if verdict.outcome in (Outcome.CRASH, Outcome.HANG) else None
-
-
-def _die_alike(known: Finding, new: Finding) -> bool:
-    """Whether two findings have one root cause: a recovery that dies in one place for no sync."""
-    synced = any(f.fix is not None and f.fix.verified and f.fix.by == "model" for f in (known, new))
-    return bool(new.recovery) and known.recovery == new.recovery and not synced
-
-
-def _same_places(cause: Cause, case: _Case, locations: Sequence[Location]) -> bool:
-    """Whether a case shows a known cause: in the same places, the same went wrong.
-
-    Whether what was lost is synced too late or never is a question of the row: on one any sync commits a journal that
-    all names go through, on another it does not.
-    """
-    kinds = {cause.finding.kind, case.kind}
-    elsewhere = case.timeline != cause.row and kinds <= {FindingKind.ORDERING, FindingKind.UNPERSISTED}
-    if len(kinds) > 1 and not elsewhere:
-        return False
-    return identify("", locations) == identify("", cause.finding.locations)
+def _die_alike(known: Cause, story: Story, finding: Finding) -> bool:
+    """Whether two stories have one root cause: a recovery that dies in one place though nothing is lost."""
+    cut = all(shape in (Shape.SPLIT, Shape.TORN) for shape in (known.story.shape, story.shape))
+    return cut and bool(finding.recovery) and known.finding.recovery == finding.recovery
 
 
 def _saved(timeline: Timeline, state: State) -> SavedState:

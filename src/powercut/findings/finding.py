@@ -36,10 +36,11 @@ class Location:
     """A place in the program that takes part in a finding.
 
     Attributes:
-        role: "lost", "survived" or "acknowledged"; of a race "stored", "read", "effect", "taken",
-            "waits" or "dies".
+        role: "lost", "missing" (it had not been made yet), "survived" or "acknowledged"; of a race "stored", "read",
+            "effect", "taken", "waits" or "dies".
         what: the update or output in words.
         stack: the whole call stack, innermost first, one line each.
+        detail: what tells it from other places on the same line, in ids.
     """
 
     file: str | None
@@ -48,6 +49,7 @@ class Location:
     role: str
     what: str = ""
     stack: tuple[str, ...] = ()
+    detail: str = ""
 
     @property
     def short(self) -> str:
@@ -56,6 +58,11 @@ class Location:
             return self.function or "unknown place"
         name = PurePath(self.file).name
         return f"{name}:{self.line}" if self.line else name
+
+    @property
+    def named(self) -> str:
+        """The same; where no place is known, what was done there."""
+        return self.short if self.file or self.function or not self.what else self.what
 
     def __str__(self) -> str:
         if self.file is None:
@@ -81,17 +88,64 @@ class SavedState:
 
 
 @dataclass(frozen=True, slots=True)
+class AddedSync:
+    """A sync that a fix adds, as the tracer can add it.
+
+    Attributes:
+        what: "file", "data" (fdatasync), "directory" or "lines" (a flush and a fence).
+        of: an event of the run's trace: the call whose effect must be durable.
+        at: an event of the run's trace: the call in front of which the sync belongs.
+        after: it belongs right after each call at `of` instead.
+    """
+
+    what: str
+    of: int
+    at: int
+    after: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Fix:
     """What to change, and who confirms it.
 
     Attributes:
-        verified: with an added sync the model has no such failing state; for a changed order, the check accepts it.
+        verified: every failing state of the finding that was seen is impossible with it, or passes. Without that, the
+            fix is a suggestion.
         by: "model" or "check": which of the two confirmed it.
+        syncs: the syncs that it adds, if it is about syncs.
     """
 
     text: str
     verified: bool
     by: str = "model"
+    syncs: tuple[AddedSync, ...] = ()
+
+
+class TriedOutcome(StrEnum):
+    """What became of a finding when its fix was put in."""
+
+    GONE = "gone"
+    STILL_THERE = "still there"
+    NOT_SEEN = "not seen again"  # in a search that ended before it had come as far as the first one
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What became of a finding when the program ran again with its fix put in by the tracer.
+
+    Attributes:
+        put_in: how many syncs the tracer put in.
+        states: how many states were covered then.
+        findings: what was found then, by id; `seen` is the one of them that shows the finding again.
+        run: the folder of that run, beside those of others: powercut show RUN/ID explains what was found there.
+    """
+
+    outcome: TriedOutcome
+    put_in: int
+    states: int
+    findings: tuple[str, ...]
+    seen: str | None
+    run: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +176,11 @@ class Finding:
     Attributes:
         severity: "error", or "note" for a race that nothing confirms.
         recovery: the call stack of the check where it died, innermost first.
-        cut_short: there was no time to shrink the state further, to ask for its kind, or to try the fix.
+        cut_short: there was no time to shrink the state further or to ask for its kind. It is provisional: its id is
+            none that a baseline takes, and no other state is counted as its own.
         race: of a race, how it came about.
+        reached: how many states were covered when it was found.
+        tried: what became of it when its fix was put in; None if nobody tried.
     """
 
     kind: FindingKind
@@ -145,6 +202,8 @@ class Finding:
     cut_short: bool = False
     known: str | None = None  # why it is in the baseline; None if it is not
     race: Race | None = None
+    reached: int = 0
+    tried: Tried | None = None
 
     def identify(self) -> str:
         """An id that stays the same from run to run: the kind and the places, without addresses or folders.

@@ -7,15 +7,17 @@ among equal lines of a function by which of them it is. Where the source is not 
 from __future__ import annotations
 
 import hashlib
-import linecache
 import re
 from collections.abc import Iterable
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from powercut.findings.sources import sources
+
 if TYPE_CHECKING:
     from powercut.findings.finding import Location
 
+PROVISIONAL = "provisional-"  # begins the name of a finding whose cause is not known yet; no baseline takes it
 _LENGTH = 8  # hexadecimal digits
 _NAME = re.compile(r"(\w+)\W*$")
 
@@ -24,6 +26,7 @@ def identify(kind: str, locations: Iterable[Location]) -> str:
     """The id of what went wrong, and where."""
     places = "|".join(
         f"{loc.role}:{PurePath(loc.file or '?').name}:{_line(loc.file, loc.line, loc.function)}:{loc.function}"
+        f"{f':{loc.detail}' if loc.detail else ''}"
         for loc in locations
     )
     return hashlib.sha256(f"{kind}|{places}".encode("utf-8", "surrogateescape")).hexdigest()[:_LENGTH]
@@ -31,7 +34,7 @@ def identify(kind: str, locations: Iterable[Location]) -> str:
 
 def _line(file: str | None, line: int | None, function: str | None) -> str:
     """What stands for a line: its text and which of its equals it is, or its number."""
-    lines = linecache.getlines(file) if file else []
+    lines = sources().lines(file)
     text = _squeezed(lines[line - 1]) if line and 0 < line <= len(lines) else ""
     if not text or not line:
         return str(line)

@@ -85,11 +85,11 @@ class Places:
         return self.location(event, "acknowledged", f"{text!r} on {channel.name.lower()}")
 
 
-def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str = "") -> Location:
+def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str = "", detail: str = "") -> Location:
     """A frame of a call stack as a location."""
     stack = tuple(map(str, frames))
     if frame is None:
-        return Location(None, None, None, role, what, stack)
+        return Location(None, None, None, role, what, stack, detail)
     if in_c_library(frame):  # its lines, where they are known, tell the user nothing
-        return Location(None, None, plain_name(frame), role, what, stack)
-    return Location(frame.file, frame.line, frame.function, role, what, stack)
+        return Location(None, None, plain_name(frame), role, what, stack, detail)
+    return Location(frame.file, frame.line, frame.function, role, what, stack, detail)

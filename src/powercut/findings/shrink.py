@@ -1,119 +1,158 @@
 """Shrinking a failing state: the fewest lost updates, at the earliest moment, that still fail.
 
 Before: a state that the oracle refuses. After: a state that it refuses too, from which no lost update can be given
-back (as far as questions and time go) without it passing, and in which the last event that happened is the one that
-makes it fail. A crash that loses nothing, at this moment or right before the first lost update, comes before any loss.
+back without it passing (as far as `_MOST_QUESTIONS` goes), and in which the last event that happened is the one that
+makes it fail. What was lost last is suspected first. A crash that loses nothing, at this moment, right before the event
+that makes it fail or right before the first lost update, comes before any loss: it is the simpler story.
+
+Losses are halved, not tried one by one: a question costs a run of the oracle. Every smaller state on the way is told,
+so that the best one is known when time ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from powercut.findings.patience import Over
+from powercut.findings.questions import Oracle, Question, first_failing, gallop
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
+from powercut.states.updates import UpdateKind
 
-Ask = Callable[[Sequence[State]], list[bool]]  # which of these states are known to fail?
-
-MOST_SINGLES = 256  # lost updates tried one by one
-MOST_QUESTIONS = 400  # oracle runs for one shrink
+_MOST_QUESTIONS = 120  # to find the fewest updates that must be lost
+ONE_BY_ONE = 8  # moments around a crash between which nothing is passed over
+_MOST_WRITES = 4  # calls that are tried in place of the one that was found
+_WRITTEN = (UpdateKind.DATA, UpdateKind.SIZE)
 
 
 class Shrinker:
-    """Shrinks failing states of one timeline."""
+    """Shrinks failing states of one timeline.
 
-    def __init__(self, timeline: Timeline, ask: Ask, over: Over) -> None:
+    Attributes:
+        best: the smallest state so far that fails.
+    """
+
+    def __init__(
+        self, number: int, timeline: Timeline, oracle: Oracle, question: Question, mend: Callable[[Question], Question]
+    ) -> None:
+        """What shall be shrunk: a question whose answer was no.
+
+        `mend` takes known causes out of a question, so that a smaller state fails for a reason that is not known yet.
+        """
+        self.best = question
+        self._number = number
         self._timeline = timeline
-        self._ask_oracle = ask
-        self._over = over
-        self._asked = 0
+        self._oracle = oracle
+        self._owed = question.owed
+        self._mend = mend
 
-    @property
-    def _enough(self) -> bool:
-        """Whether the best state so far must do."""
-        return self._asked >= MOST_QUESTIONS or self._over()
-
-    def shrink(self, state: State) -> State:
+    def shrink(self) -> Question:
         """A smaller state that fails as well."""
-        self._asked = 0
-        lost = set(self._timeline.lost(state))
+        lost = self._timeline.lost(self.best.state)
         if not lost:
-            return self._earliest_prefix(state)
-        killed = self._killed(state.point)
-        if killed is None:
-            lost = self._fewest_lost(state.point, lost)
-            killed = self._killed(2 * int(self._timeline.event[min(lost)]) - 1)
-        if killed is not None:
-            return self._earliest_prefix(killed)
-        state = self._earliest(state.point, lost)
-        return self._state(state.point, self._fewest_lost(state.point, set(state.delta)))
+            return self._earliest_kill()
+        point = self.best.state.point
+        if self._killed(point):
+            return self._earliest_kill()
+        self._lose_fewer(point, lost)
+        if self._killed(2 * int(self._timeline.event[min(self.best.state.delta)]) - 1):
+            return self._earliest_kill()
+        before = self.best.state
+        self._move_earlier()
+        if self._killed(2 * (self.best.state.point // 2) - 1):  # what must happen together must do so either way round
+            return self._earliest_kill()
+        if len(self.best.state.delta) > 1 and self.best.state != before:
+            self._lose_fewer(self.best.state.point, sorted(self.best.state.delta))
+        self._lose_the_last_write()
+        return self.best
 
-    def _killed(self, point: int) -> State | None:
-        """The state at a point with nothing lost, if it fails as well: that is the simpler story."""
-        state = self._state(point, set())
-        return state if point >= 0 and self._ask([state])[0] else None
+    def _question(self, point: int, lost: Iterable[int]) -> Question:
+        owed = None if self._owed is None or self._owed >= point else self._owed
+        return Question(State(point, Base.ISSUED, frozenset(lost)), owed)
 
-    def _state(self, point: int, lost: set[int]) -> State:
-        return State(point, Base.ISSUED, frozenset(lost))
+    def _ask(self, questions: Sequence[Question]) -> list[bool]:
+        """Which of some states fail for a reason that is not known yet; the smallest of them is the best by now."""
+        mended = [self._mend(question) for question in questions]
+        # A loss inside what a known cause cuts off is no good example: the moments before and after it are.
+        clear = [
+            not question.state.delta or new.state.point == question.state.point
+            for question, new in zip(questions, mended, strict=True)
+        ]
+        asked = iter(
+            self._oracle.fails(self._number, [new for new, is_clear in zip(mended, clear, strict=True) if is_clear])
+        )
+        failed = [is_clear and next(asked) for is_clear in clear]
+        self.best = min(
+            [self.best, *(q for q, fail in zip(questions, failed, strict=True) if fail)],
+            key=lambda question: (len(question.state.delta), question.state.point),
+        )
+        return failed
 
-    def _ask(self, states: Sequence[State]) -> list[bool]:
-        self._asked += len(states)
-        return self._ask_oracle(states) if states else []
+    def _killed(self, point: int) -> bool:
+        """Whether a crash at a point fails that loses nothing."""
+        return point >= 0 and self._ask([self._question(point, ())])[0]
 
-    def _fewest_lost(self, point: int, lost: set[int]) -> set[int]:
-        """Try each lost update alone (with what cannot be without it); otherwise give back what can be."""
-        singles = sorted(lost)[:MOST_SINGLES]
-        alone = [self._timeline.up([update], point) for update in singles]
-        fails = self._ask([self._state(point, some) for some in alone])
-        failing = [some for some, fail in zip(alone, fails, strict=True) if fail]
-        if failing:
-            return min(failing, key=len)
-        return self._give_back(point, lost)
+    def _lose_fewer(self, point: int, lost: Sequence[int]) -> None:
+        """Find updates none of which can be given back: the last one without which the more recent ones pass, again."""
+        needed: list[int] = []
+        recent = sorted(lost, reverse=True)  # with what is needed, all of these are known to fail
+        asked = 0
 
-    def _give_back(self, point: int, lost: set[int]) -> set[int]:
-        """Halves first, then one by one, in program order: what is given back never needs what is kept lost."""
-        size = len(lost) // 2
-        while size and not self._enough:
-            ordered = sorted(lost)
-            shrunk = False
-            for start in range(0, len(ordered), size):
-                back = self._timeline.down(ordered[start : start + size], point) & lost
-                rest = lost - back
-                if rest and self._ask([self._state(point, rest)])[0]:
-                    lost, shrunk = rest, True
-                    break
-                if self._enough:
-                    break
-            if not shrunk:
-                size //= 2
-        return lost
+        def losing(count: int) -> Question:
+            return self._question(point, self._timeline.up([*needed, *recent[:count]], point))
 
-    def _happenings(self, low: int, point: int) -> list[int]:
-        """Times from event `low` up to a point at which something was issued or said."""
-        events = set(self._timeline.event.tolist()) | {index for index, _ in self._timeline.outputs}
-        return [*sorted(2 * e for e in events if e >= low and 2 * e <= point), point]
+        def fails(counts: Sequence[int]) -> list[bool]:
+            nonlocal asked
+            asked += len(counts)
+            return self._ask([losing(count + (not needed)) for count in counts])
 
-    def _earliest(self, point: int, lost: set[int]) -> State:
-        """The earliest crash with this loss that fails, by bisection."""
-        times = self._happenings(int(self._timeline.event[min(lost)]), point)
-        low, high = 0, len(times) - 1  # the last one fails
-        while low < high:
-            middle = (low + high) // 2
-            if self._ask([self._at(times[middle], lost)])[0]:
-                high = middle
-            else:
-                low = middle + 1
-        return self._at(times[high], lost)
+        while recent and asked < _MOST_QUESTIONS:
+            least = int(not needed)
+            count = least + gallop(len(recent) - least, fails)
+            needed += recent[count - 1 : count] if count else []
+            recent = recent[: max(0, count - 1)]
+        self.best = min(self.best, losing(len(recent)), key=lambda question: len(question.state.delta))
 
-    def _at(self, time: int, lost: set[int]) -> State:
+    def _move_earlier(self) -> None:
+        """To the earliest crash with this loss that fails."""
+        point, lost = self.best.state.point, self.best.state.delta
+        times = [*self._timeline.happenings(2 * int(self._timeline.event[min(lost)]), point), point]
+        position = first_failing(len(times), lambda some: self._ask([self._at(times[s], lost) for s in some]))
+        self.best = self._at(times[position], lost)
+
+    def _lose_the_last_write(self) -> None:
+        """Of several writes to one file, which one sync would save, the last whose loss fails is told.
+
+        So it is the same one, whichever failing state was seen first.
+        """
+        timeline, state = self._timeline, self.best.state
+        updates, stacks = timeline.updates, timeline.trace.events["stack"]
+        files = {updates.obj[update] for update in state.delta if updates.kind[update] in _WRITTEN}
+        told = {int(stacks[timeline.event[update]]) for update in state.delta}
+        last: dict[int, int] = {}
+        for update in reversed(range(max(state.delta) + 1, timeline.issued(state.point - 1))):
+            stack = int(stacks[timeline.event[update]])
+            written = updates.obj[update] in files and updates.kind[update] in _WRITTEN
+            if written and stack not in told and not timeline.is_guaranteed(update, state.point):
+                last.setdefault(stack, update)
+        if len(files) != 1 or files & set(timeline.in_lines) or not last:
+            return
+        losses = [self._question(state.point, timeline.up([u], state.point)) for u in [*last.values()][:_MOST_WRITES]]
+        failed = self._ask(losses)
+        if True in failed:
+            self.best = losses[failed.index(True)]
+
+    def _at(self, time: int, lost: Iterable[int]) -> Question:
         issued = self._timeline.issued(time)
-        return self._state(time, {update for update in lost if update < issued})
+        return self._question(time, (update for update in lost if update < issued))
 
-    def _earliest_prefix(self, state: State) -> State:
+    def _earliest_kill(self) -> Question:
         """The first of the moments in a row, ending with this one, at which a plain kill fails."""
-        times = self._happenings(0, state.point)
-        for time in reversed(times[:-1]):
-            if self._enough or not self._ask([self._state(time, set())])[0]:
-                break
-            state = self._state(time, set())
-        return state
+        before = self._timeline.happenings(0, self.best.state.point)[::-1]
+
+        def pass_(positions: Sequence[int]) -> list[bool]:
+            return [not failed for failed in self._ask([self._at(before[position], ()) for position in positions])]
+
+        passing = gallop(len(before), pass_, ONE_BY_ONE)
+        if passing:
+            self.best = self._at(before[passing - 1], ())
+        return self.best

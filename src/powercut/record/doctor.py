@@ -14,6 +14,7 @@ from powercut import _engine
 from powercut.errors import PowercutError
 from powercut.record.remedies import MORE_ROOM, allow_namespaces, allow_tracing, install, rebuild, reinstall
 from powercut.record.tracers import call_tracer, memory_tool, why_no_memory_tool
+from powercut.trace.lines import line_reader
 
 _LONGEST = 20  # seconds, for a program that takes none
 
@@ -49,15 +50,7 @@ def examine() -> Iterator[Examined]:
         allow_namespaces(),
     )
     yield _memory_tracing()
-    found = shutil.which("addr2line")
-    yield Examined(
-        "line numbers of C and C++",
-        found is not None,
-        False,
-        "addr2line is there" if found else "addr2line is missing: functions are named, lines are not",
-        "",
-        install("binutils"),
-    )
+    yield _lines()
     compiler = shutil.which("cc")
     yield Examined(
         "building programs with assertions",
@@ -70,6 +63,14 @@ def examine() -> Iterator[Examined]:
     free = _free_memory_disk()
     yield Examined("room for images", free > 1 << 28, False, f"{free >> 20} MB in memory", "", MORE_ROOM)
     yield Examined("cores", True, False, f"{os.cpu_count()} checks run at the same time")
+
+
+def _lines() -> Examined:
+    name = "line numbers of C and C++"
+    if line_reader() is None:
+        text = "this powercut was built without libdw: functions are named, lines are not"
+        return Examined(name, False, False, text, "", f"{install('libdw-dev')} && {rebuild()}")
+    return Examined(name, True, False, "debug information can be read")
 
 
 def _tracing() -> Examined:

@@ -68,6 +68,7 @@ class RecordOptions:
         limit: seconds after which the program is ended, None for never.
         stop: once it is set, the program is ended as by Ctrl-C.
         boards: files in memory for modes of the memory tracer: a mode's name and a descriptor.
+        added: a plan of syncs that the tracer puts in (`added`), None for none.
     """
 
     folder: Path
@@ -85,6 +86,7 @@ class RecordOptions:
     limit: float | None = None
     stop: Event | None = None
     boards: tuple[tuple[str, int], ...] = ()
+    added: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +218,9 @@ def _tracer_options(options: RecordOptions, copy: PrivateCopy) -> list[str]:
     folder, original = options.folder, []
     if not options.namespaces:
         folder, original = copy.path, ["--original", str(options.folder)]
-    stacks = [] if options.stacks else ["--no-stacks"]
-    return [str(call_tracer()), "--output", str(options.output), "--dir", str(folder), *original, *stacks]
+    more = [] if options.stacks else ["--no-stacks"]
+    more += [] if options.added is None else ["--added", str(options.added)]
+    return [str(call_tracer()), "--output", str(options.output), "--dir", str(folder), *original, *more]
 
 
 def _beside(output: Path, ending: str) -> Path:

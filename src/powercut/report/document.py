@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from powercut.findings.finding import Finding, Fix, Location, Race
+from powercut.findings.finding import Finding, Location, Race, Tried
 from powercut.report.assertions import check_document
 from powercut.report.formats import Setting
 from powercut.report.lint import MisuseDocument, misuse_document
@@ -24,6 +24,25 @@ class VerdictDocument(msgspec.Struct):
     output: str
 
 
+class FixDocument(msgspec.Struct):
+    """What to change, and who confirms it."""
+
+    text: str
+    verified: bool
+    by: str
+
+
+class TriedDocument(msgspec.Struct):
+    """What became of a finding whose fix was put in: docs/try.md."""
+
+    outcome: str
+    put_in: int
+    states: int
+    findings: list[str]
+    seen: str | None
+    run: str
+
+
 class FindingDocument(msgspec.Struct):
     """One finding."""
 
@@ -35,7 +54,7 @@ class FindingDocument(msgspec.Struct):
     models: list[str]
     lost: list[str]
     survived: list[str]
-    fix: Fix | None
+    fix: FixDocument | None
     verdict: VerdictDocument
     recovery: list[str]
     occurrences: int
@@ -43,6 +62,7 @@ class FindingDocument(msgspec.Struct):
     cut_short: bool
     known: str | None
     race: Race | None
+    tried: TriedDocument | None
 
 
 class RunDocument(msgspec.Struct):
@@ -83,7 +103,7 @@ def document(run: SavedRun) -> dict[str, Any]:
         coverage=run.coverage,
         behaviors=run.behaviors,
         notes=run.notes,
-        findings=[_finding(finding) for finding in run.findings],
+        findings=[finding_document(finding) for finding in run.findings],
         misuses=[misuse_document(misuse) for misuse in run.misuses],
         race=run.race,
     )
@@ -97,7 +117,9 @@ def schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The JSON report of powercut", **made}
 
 
-def _finding(finding: Finding) -> FindingDocument:
+def finding_document(finding: Finding) -> FindingDocument:
+    """A finding in its documented form."""
+    fix = finding.fix
     return FindingDocument(
         id=finding.id,
         kind=finding.kind.value,
@@ -107,7 +129,7 @@ def _finding(finding: Finding) -> FindingDocument:
         models=finding.models,
         lost=finding.lost,
         survived=finding.survived,
-        fix=finding.fix,
+        fix=FixDocument(fix.text, fix.verified, fix.by) if fix is not None else None,
         verdict=VerdictDocument(finding.outcome, finding.code, finding.output),
         recovery=list(finding.recovery),
         occurrences=finding.occurrences,
@@ -115,4 +137,11 @@ def _finding(finding: Finding) -> FindingDocument:
         cut_short=finding.cut_short,
         known=finding.known,
         race=finding.race,
+        tried=tried_document(finding.tried) if finding.tried is not None else None,
     )
+
+
+def tried_document(tried: Tried) -> TriedDocument:
+    """A trial in its documented form."""
+    found = list(tried.findings)
+    return TriedDocument(tried.outcome.value, tried.put_in, tried.states, found, tried.seen, tried.run)

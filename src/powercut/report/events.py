@@ -24,12 +24,16 @@ class Counts:
     by_strategy: dict[str, int] = field(default_factory=dict)
 
     @property
+    def covered(self) -> int:
+        """States of which something is known."""
+        return self.tested + self.known + self.equal + self.equivalent
+
+    @property
     def left(self) -> int | Estimate | None:
         """States of which nothing is known."""
-        covered = self.tested + self.known + self.equal + self.equivalent
         if isinstance(self.total, Estimate):
-            return self.total.less(covered)
-        return None if self.total is None else max(0, self.total - covered)
+            return self.total.less(self.covered)
+        return None if self.total is None else max(0, self.total - self.covered)
 
 
 @dataclass(frozen=True, slots=True)

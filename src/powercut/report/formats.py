@@ -39,9 +39,12 @@ class Format:
     module: str
 
     def render(self, run: SavedRun, setting: Setting) -> bytes:
-        """A run in this form."""
+        """A run in this form, with the sources that it has kept."""
+        from powercut.findings.sources import Sources, reading
+
         function: Callable[[SavedRun, Setting], bytes] = import_module(f"powercut.report.{self.module}").render
-        return function(run, setting)
+        with reading(Sources(setting.folder)):
+            return function(run, setting)
 
 
 FORMATS = (

@@ -32,7 +32,7 @@ def _annotation(problem: Problem, setting: Setting) -> str:
         if problem.place.line:
             properties["line"] = str(problem.place.line)
     listed = ",".join(f"{key}={printable(value).translate(_PROPERTY)}" for key, value in properties.items())
-    advice = f"\nfix: {problem.advice}" if problem.advice else ""
+    advice = f"\n{'fix' if problem.verified else 'suggestion'}: {problem.advice}" if problem.advice else ""
     replay = f"\nreplay: {problem.replay}" if problem.replay else ""
     words = printable(f"{problem.message}{advice}{replay}").translate(_DATA)
     return f"::{_COMMANDS[problem.level]} {listed}::{words}"

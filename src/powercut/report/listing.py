@@ -57,8 +57,9 @@ def _line(trace: Trace, places: Places, names: dict[int, str], index: int, event
         words.append(Channel(int(event["extra"])).name.lower())
     if kind in _WITH_DATA:
         words.append(repr(trace.blob(int(event["data"]), min(int(event["length"]), _SHOWN)))[1:])
-    if event["flags"]:
-        words.append((Flag(int(event["flags"])).name or "").lower())
+    flags = Flag(int(event["flags"]))
+    words.append(((flags & ~Flag.ADDED).name or "").lower())
+    words.append("(added by powercut)" if flags & Flag.ADDED else "")
     frame = places.location(index, "", "")
     if frame.file:
         words.append(f"[{frame}]")

@@ -6,12 +6,12 @@ places, and frames that are files and lines again instead of text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from powercut.findings.finding import Finding, Location
+from powercut.findings.sources import WRITTEN_FRAME, sources
 from powercut.lint.misuse import Misuse
 from powercut.report.assertions import checked_line
 from powercut.report.lint import explain_misuse
@@ -20,8 +20,6 @@ from powercut.report.rules import KINDS, pattern_rule_id
 from powercut.report.source import source_lines
 from powercut.report.text import coverage_line, covered, explain
 from powercut.run.store import SavedRun
-
-_FRAME = re.compile(r"(?P<function>.*?) at (?P<file>/.*):(?P<line>\d+)", re.DOTALL)  # as a Frame is written
 
 
 class Level(StrEnum):
@@ -48,6 +46,7 @@ class Problem:
         rule: id of its rule.
         text: everything, as the terminal shows it.
         advice: what to change; empty if nobody knows.
+        verified: whether that is known to help.
         known: why it is in the baseline; None if it is not.
         replay: how to get it back; empty for a misuse.
     """
@@ -62,6 +61,7 @@ class Problem:
     advice: str
     known: str | None
     replay: str = ""
+    verified: bool = False
 
     @property
     def place(self) -> Location | None:
@@ -89,6 +89,8 @@ def verdict(run: SavedRun) -> tuple[Outcome, str]:
     count = sum(problem.level is Level.ERROR and problem.known is None for problem in problems(run))
     if count:
         return Outcome.FAILED, f"{count} finding{'s' if count != 1 else ''}"
+    if unexplained := run.states.get("unexplained"):
+        return Outcome.FAILED, f"{unexplained} failing state{'s' if unexplained != 1 else ''} unexplained"
     if run.interrupted:
         return Outcome.UNKNOWN, "interrupted, nothing found so far"
     if run.assertions:
@@ -108,14 +110,22 @@ def extent(run: SavedRun) -> str:
 def steps(location: Location) -> Iterator[Step]:
     """The call stack of a place, outermost first: the way on which the program came there."""
     for frame in reversed(location.stack):
-        match = _FRAME.fullmatch(frame)
+        match = WRITTEN_FRAME.fullmatch(frame)
         yield Step(match["function"], match["file"], int(match["line"])) if match else Step(frame)
 
 
 def missing_sources(run: SavedRun) -> list[str]:
     """Files that are named and cannot be read here: what they hold is left out of reports."""
-    named = {location.file: None for problem in problems(run) for location in problem.locations if location.file}
-    return [file for file in named if not source_lines(file)]
+    return [file for file in _named(run) if not source_lines(file)]
+
+
+def changed_sources(run: SavedRun) -> list[str]:
+    """Files that are named and hold something else than when they were kept: what they held then is shown."""
+    return [file for file in _named(run) if sources().changed(file)]
+
+
+def _named(run: SavedRun) -> list[str]:
+    return list(dict.fromkeys(location.file for location in run.places if location.file))
 
 
 def _of_finding(finding: Finding) -> Problem:
@@ -132,6 +142,7 @@ def _of_finding(finding: Finding) -> Problem:
         fix,
         finding.known,
         finding.replay,
+        finding.fix is not None and finding.fix.verified,
     )
 
 

@@ -5,15 +5,25 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from powercut.findings.sources import Sources, reading
 from powercut.report.assertions import check_text
 from powercut.report.lint import section
+from powercut.report.printable import printable
+from powercut.report.problems import changed_sources
 from powercut.report.race import raced_text
+from powercut.report.source import changes_told
 from powercut.report.text import summary
 from powercut.run.store import SavedRun
 
 
 def run_text(run: SavedRun, folder: Path) -> str:
-    """What a command prints at its end."""
+    """What a command prints at its end, with the sources that the run has kept."""
+    with reading(Sources(folder)):
+        text, changed = _text(run, folder), changed_sources(run)
+    return f"{text}\nnote: {printable(changes_told(changed))}" if changed else text
+
+
+def _text(run: SavedRun, folder: Path) -> str:
     if run.assertions:
         return check_text(run, folder)
     if run.race:

@@ -1,26 +1,22 @@
-"""Source lines for reports. Files are named by traces and saved runs, so only what can be a source is opened."""
+"""Source lines for reports: those of the run that is reported, where it has kept them."""
 
 from __future__ import annotations
 
-import linecache
-import stat
-from pathlib import Path
-
-_LARGEST = 16 << 20  # bytes; no source that people read is larger
+from powercut.findings.sources import sources
 
 
 def source_lines(file: str | None) -> list[str]:
     """The lines of a source; none where it is not at hand."""
-    try:
-        status = Path(file).stat() if file else None
-    except (OSError, ValueError):  # a NUL in the name, for one
-        return []
-    if file is None or status is None or not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-        return []
-    return linecache.getlines(file)
+    return sources().lines(file)
 
 
 def source_line(file: str | None, line: int | None) -> str:
     """The text of one line, empty where the source is not at hand."""
-    lines = source_lines(file) if line else []
-    return lines[line - 1].rstrip("\n") if line and 0 < line <= len(lines) else ""
+    return sources().line_text(file, line)
+
+
+def changes_told(files: list[str], most: int = 3) -> str:
+    """What to say of sources that have changed since the run."""
+    some = ", ".join(files[:most]) + (" and more" if files[most:] else "")
+    have, it = ("have", "they") if len(files) > 1 else ("has", "it")
+    return f"{some} {have} changed, or gone, since this run: the lines shown are those that {it} had then"

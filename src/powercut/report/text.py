@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from powercut.findings.finding import Finding, Location, Race
+from powercut.findings.finding import Finding, Location, Race, Tried, TriedOutcome
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.report.printable import one_line, printable
 from powercut.report.rules import KINDS
@@ -16,10 +16,10 @@ from powercut.states.estimate import Estimate
 
 _WIDTH = 110
 _VERIFIED = {
-    "model": " (verified in the model)",
-    "check": " (verified: the check accepts that order)",
+    "model": "verified in the model",
+    "check": "verified: the check accepts that order",
 }
-_CUT_SHORT = f"explained in part: time ran out before the state was as small as it can be. {MORE_TIME}."
+_CUT_SHORT = f"provisional: time ran out before its cause was known, so that it has no id yet. {MORE_TIME}."
 _STACK_LINES = 12  # of the stack of a check that died, or of a thread in a race
 _OUTPUT_LINES = 8  # of what the check said
 
@@ -46,9 +46,13 @@ def coverage_line(run: SavedRun) -> str:
     found = _counted(count, "finding") if count else "nothing found" if covered(states) else "nothing tested"
     found += f" ({known} known)" if known else ""
     before = f", {states['known']} known from earlier runs" if states.get("known") else ""
+    open_ = (
+        f", {_counted(unexplained, 'failing state')} unexplained" if (unexplained := states.get("unexplained")) else ""
+    )
     follow = f", {states['equivalent']} equivalent" if states.get("equivalent") else ""
     equal = f"{states.get('equal', 0)} equal to a tested one{follow}{_left(states)}"
-    return f"{found}: {states.get('tested', 0)} states tested{before}, {equal}, {run.seconds:.1f} s, model {run.model}"
+    tested = f"{states.get('tested', 0)} states tested{before}, {equal}"
+    return f"{found}{open_}: {tested}, {run.seconds:.1f} s, model {run.model}"
 
 
 def covered(states: dict[str, Any]) -> int:
@@ -97,14 +101,23 @@ def explain(finding: Finding) -> str:
         lines.append("  the check died at:")
         lines.extend(f"    {one_line(frame)}" for frame in finding.recovery[:_STACK_LINES])
     if finding.fix is not None:
-        mark = _VERIFIED[finding.fix.by] if finding.fix.verified else ""
-        lines.extend(_wrap(f"fix: {finding.fix.text}{mark}", 2))
+        marks = [_VERIFIED[finding.fix.by]] if finding.fix.verified else []
+        marks += [f"tried: {tried_words(finding.tried)}"] if finding.tried is not None else []
+        mark = f" ({'; '.join(marks)})" if marks else ""
+        lines.extend(_wrap(f"{'fix' if finding.fix.verified else 'suggestion'}: {finding.fix.text}{mark}", 2))
     times = _counted(finding.occurrences, "execution" if finding.race else "failing state")
     lines.append(f"  reachable on: {', '.join(finding.models)}; {times}")
     if finding.cut_short:
         lines.extend(_wrap(_CUT_SHORT, 2))
     lines.append(f"  replay: {one_line(finding.replay)}")
     return "\n".join(lines)
+
+
+def tried_words(tried: Tried) -> str:
+    """What became of a finding whose fix was put in."""
+    if tried.outcome is TriedOutcome.NOT_SEEN:
+        return f"not seen again in {_counted(tried.states, 'state')}"
+    return tried.outcome.value
 
 
 def _minimal_state(finding: Finding) -> list[str]:
@@ -142,7 +155,7 @@ def explain_verdict(verdict: Verdict) -> str:
 
 
 def _location(location: Location) -> list[str]:
-    role = {"lost": "lost", "survived": "survived", "acknowledged": "acknowledged"}.get(location.role, location.role)
+    role = {"missing": "not made yet"}.get(location.role, location.role)
     place = one_line(str(location))
     function = f" in {one_line(location.function)}" if location.function and location.file else ""
     lines = [f"  {role + ':':<14}{place}{function}"]

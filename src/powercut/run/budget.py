@@ -8,24 +8,34 @@ from dataclasses import dataclass
 
 # What explaining may take when the search is over: so many seconds, or a part of the budget if that is more.
 LEAST_EXTRA, EXTRA = 5.0, 0.1
+LEAST_SEARCH = 2.0  # seconds that a search has, whatever its preparation took
+RESERVED = 0.2  # of the budget, for failing states that are not explained yet
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When to stop."""
+    """When to stop.
+
+    Attributes:
+        since: when the seconds began, by the monotonic clock; None: when the search does.
+    """
 
     seconds: float | None = None
     states: int | None = None
+    since: float | None = None
 
 
 class Spending:
-    """What a search has taken of its budget since it began: now."""
+    """What a search has taken of its budget by now."""
 
     def __init__(self, budget: Budget, taken: Callable[[], int]) -> None:
         """`taken` says how many states count by now."""
         self._budget = budget
         self._taken = taken
-        self._started = time.monotonic()
+        now = time.monotonic()
+        self._started = now if budget.since is None else budget.since
+        if budget.seconds is not None:  # what came before leaves a little, so that something is tested
+            self._started = max(self._started, now - max(0.0, budget.seconds - LEAST_SEARCH))
 
     @property
     def elapsed(self) -> float:
@@ -42,6 +52,12 @@ class Spending:
         """Whether the budget ended long ago: there is no time to explain anything more."""
         seconds = self._budget.seconds
         return seconds is not None and self.elapsed >= seconds + max(LEAST_EXTRA, EXTRA * seconds)
+
+    @property
+    def nearly_over(self) -> bool:
+        """Whether what is left is better spent on explaining what was found."""
+        seconds = self._budget.seconds
+        return seconds is not None and self.elapsed >= (1 - RESERVED) * seconds
 
     def over(self) -> bool:
         """Whether the search has had all that it may take."""

@@ -9,15 +9,18 @@ with what it has.
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
+from itertools import count
 
 from powercut.errors import EnvironmentFailure
-from powercut.findings.diagnose import Diagnosis, Question
+from powercut.findings.diagnose import Diagnosis
 from powercut.findings.finding import Finding
 from powercut.findings.patience import Over, Patience, never
 from powercut.findings.places import Places
+from powercut.findings.questions import Question
 from powercut.image.digest import Digester
 from powercut.interrupts import pass_on
 from powercut.oracle.verdict import Outcome, Verdict
@@ -55,7 +58,10 @@ class Exploration:
         strategies: Sequence[str] = STRATEGY_NAMES,
         recall: Recall | None = None,
         equivalence: Equivalence | None = None,
+        *,
+        hears: bool = True,
     ) -> None:
+        """`hears`: whether the oracle knows what the program said."""
         self.counts = Counts()
         self.interrupted = False
         self.finished = False  # the strategies had no more to offer
@@ -73,18 +79,22 @@ class Exploration:
         self._rows = Rows(timelines, lambda number, state: self._key(number, state, None))
         self._searched = {number: timelines[number] for number in self._rows.leaders}
         self._verdicts: dict[Key, Verdict] = {}
-        self._waiting: dict[Key, list[tuple[int, State]]] = {}  # states whose image is being judged
+        self._recalled_for_questions: set[Key] = set()  # of earlier runs, and not yet counted as known
+        self._waiting: dict[Key, list[tuple[int, int, State]]] = {}  # states whose image is being judged
         # Number of a job -> the job, its image, and whether it counts as a state tested.
         self._running: dict[int, tuple[Job, Key, bool]] = {}
         self._asked_again: dict[Key, Verdict] = {}  # images on which the oracle died or hung -> what it did first
         self.notes: list[str] = []
-        self._failures: deque[tuple[int, State]] = deque()
+        self._failures: list[tuple[int, int, State]] = []  # a heap: when it was taken, which row, the state
+        self._order = count()  # in which states are taken; they are explained in the same order on every machine
         self._next_job = 0
         self._spending = Spending(budget, self._taken)
         self._last_progress = time.monotonic()
         patience = Patience(self._spending.left)
         self.places = Places(timelines[0].trace)
-        self._diagnosis = Diagnosis(timelines, self.places, self.ask, self.where_it_dies, patience, self._rows)
+        self._diagnosis = Diagnosis(
+            timelines, self.places, self.ask, self.where_it_dies, patience, self._rows, hears=hears
+        )
 
     @property
     def findings(self) -> list[Finding]:
@@ -113,7 +123,7 @@ class Exploration:
         seen: dict[int, set[tuple[int, int]]] = {number: set() for number in self._searched}
         for number, strategy, state in joint_queue(self._searched, self._seed, self._strategies, tired):
             pass_on()
-            if self._spending.over():
+            if self._spending.over() or (self._diagnosis.waiting and self._spending.nearly_over):
                 return False
             # What is enumerated comes to an end by itself.
             repeats[number] = repeats[number] + 1 if strategy == "samples" else 0
@@ -149,28 +159,32 @@ class Exploration:
     def _take(self, number: int, state: State, *, counts: bool = True) -> bool:
         """Send a state to be judged, unless its image was or is being judged."""
         key = self._key(number, state, None)
+        taken = (next(self._order), number, state)
         verdict = self._verdicts.get(key) or self._followed.get(key)
+        if key in self._recalled_for_questions:
+            verdict = None
         if verdict is None and key not in self._waiting and (verdict := self._recalled(key)) is not None:
+            self._recalled_for_questions.discard(key)
             self.counts.known += counts
             self.counts.failed += counts and not verdict.passed
             if not verdict.passed:
-                self._failures.append((number, state))
+                heappush(self._failures, taken)
             return True
         if verdict is not None or key in self._waiting:
             self.counts.equal += counts
             if verdict is None:
-                self._waiting[key].append((number, state))
+                self._waiting[key].append(taken)
             elif not verdict.passed:
-                self._failures.append((number, state))
+                heappush(self._failures, taken)
             return False
         decided = Watching.NOT if self._equivalence is None else self._equivalence.decide(number, state)
         if isinstance(decided, Verdict):
             self.counts.equivalent += counts
             self._followed[key] = decided
             if not decided.passed:
-                self._failures.append((number, state))
+                heappush(self._failures, taken)
             return False
-        self._waiting[key] = [(number, state)]
+        self._waiting[key] = [taken]
         self._submit(Job(self._next_job, number, state, looks=decided), key, counts=counts)
         return True
 
@@ -233,9 +247,9 @@ class Exploration:
                 self._recall.learn(key, verdict, self._asked_again.get(key))
             self.counts.tested += counts
             self.counts.failed += counts and not verdict.passed
-            for number, state in self._waiting.pop(key, ()):
+            for taken in self._waiting.pop(key, ()):
                 if not verdict.passed:
-                    self._failures.append((number, state))
+                    heappush(self._failures, taken)
 
     def _must_ask_again(self, key: Key, verdict: Verdict) -> bool:
         """An oracle that died or hung may have been killed by something else: it is asked twice."""
@@ -265,7 +279,11 @@ class Exploration:
         """The same, as far as time allows: what is not answered when it is over is None, and left to itself."""
         keys = [self._key(number, state, owed) for state, owed in questions]
         for key, (state, owed) in zip(keys, questions, strict=True):
-            if key not in self._verdicts and key not in self._waiting and self._recalled(key) is None:
+            if key in self._verdicts or key in self._waiting:
+                continue
+            if self._recalled(key) is not None:
+                self._recalled_for_questions.add(key)
+            else:
                 while self._executor.capacity() <= 0 and not over():
                     self._pump(_LISTEN)
                 if over():
@@ -293,21 +311,42 @@ class Exploration:
         """Whether nothing more is explained: the budget is long gone, and there is something to show."""
         return bool(self.findings) and self._spending.used_up
 
+    def _next_failure(self) -> tuple[int, int, State] | None:
+        """The failing state that was taken first, unless one that was taken before it is still being judged."""
+        if not self._failures or self._is_late:
+            return None
+        unjudged = min((some[0][0] for some in self._waiting.values() if some), default=None)
+        return None if unjudged is not None and unjudged < self._failures[0][0] else heappop(self._failures)
+
     def _diagnose(self) -> None:
-        while self._failures and not self._is_late:
-            number, state = self._failures.popleft()
-            verdict = self.judge(number, [(state, None)])[0]
+        while (failure := self._next_failure()) is not None:
+            _, number, state = failure
+            verdict = self.ask(number, [Question(state)], lambda: self._is_late)[0]
+            if verdict is None:
+                heappush(self._failures, failure)
+                return
             if verdict.passed:  # it was said to fail because it holds what another one holds: only what was seen counts
                 continue
             for found in self._diagnosis.explain(number, state, verdict, self._key(number, state, None)):
+                found.reached = self.counts.covered
                 self._tell(Found(found))
 
     def _settle(self) -> None:
-        """Wait for what is still being judged, unless nobody waits for it."""
+        """Wait for what is still being judged, unless nobody waits for it, and explain what was left for later."""
         while any(self._waiting.values()) or (self._failures and not self._is_late):
             if any(self._waiting.values()):
                 self._pump(1.0)
             self._diagnose()
+            self._report_progress()
+        self._explain_the_rest()
+
+    def _explain_the_rest(self) -> None:
+        """Use what is left of the time for states that had too little of it, as long as that leads anywhere."""
+        for _ in range(2 * self._diagnosis.waiting):
+            if not self._diagnosis.waiting or self._spending.left() == 0 or self._is_late:
+                break
+            for found in self._diagnosis.try_again():
+                self._tell(Found(found))
             self._report_progress()
 
     def _taken(self) -> int:

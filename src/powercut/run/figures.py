@@ -46,7 +46,7 @@ def behaviors_of(timelines: Sequence[Timeline]) -> list[BehaviorCounts]:
 
 def exit_code(run: SavedRun) -> ExitCode:
     """How a run ends for the shell."""
-    if run.new_findings:
+    if run.new_findings or run.states.get("unexplained"):  # nobody knows what the latter are
         return ExitCode.FINDINGS
     if run.race:
         return ExitCode.NOTHING_FOUND if run.race.get("executions") else ExitCode.NOTHING_COVERED

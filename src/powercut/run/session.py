@@ -17,6 +17,7 @@ from powercut.errors import EnvironmentFailure
 from powercut.findings.baseline import Identified
 from powercut.findings.finding import RACE_KINDS, FindingKind
 from powercut.findings.places import Places
+from powercut.findings.sources import Sources, reading
 from powercut.lint.analysis import analyse, confirm
 from powercut.lint.patterns import PATTERNS
 from powercut.model.filesystem import file_systems
@@ -34,7 +35,7 @@ from powercut.run.plan import Plan, save_plan, sole_run
 from powercut.run.ray_executor import require_ray
 from powercut.run.recall import CheckChangedError, Recall
 from powercut.run.recording import Workload, record
-from powercut.run.store import MORE_TIME, NO_BUDGET, NO_STATES, SavedRun, new_run_folder, save_run
+from powercut.run.store import MORE_TIME, NO_BUDGET, NO_STATES, SavedRun, name_of, new_run_folder, save_run
 from powercut.settings import Settings, seconds
 from powercut.states.behaviors.find import already_found
 from powercut.states.rows import make_timelines
@@ -60,6 +61,7 @@ class Session:
     views: bool | None = None  # whether programs see images at the folder's own path, once that is known
     write_baseline: bool = False  # add what is found to the baseline
     resumed: bool = False  # goes on with a run that was stopped
+    trying: bool = False  # tries the fix of another run's finding: nothing else is looked for, nothing is known
 
     def say(self, text: str, *, warning: bool = False) -> None:
         """Tell the user, and keep it with the run."""
@@ -97,16 +99,17 @@ class Session:
             with suppress(OSError):
                 run_folder.rmdir()  # only if nothing was written
 
-    def record(self, workload: Workload, output: Path) -> Trace:
-        """Record a workload."""
+    def record(self, workload: Workload, output: Path, *, cwd: Path | None = None, added: Path | None = None) -> Trace:
+        """Record a workload; `cwd` is where it starts, if that is elsewhere, `added` a plan of syncs to put in."""
         options = RecordOptions(
             folder=self.folder,
-            cwd=self.cwd,
+            cwd=cwd or self.cwd,
             output=output,
             namespaces=self.namespaces(),
             scratch=Path(self.settings.scratch) if self.settings.scratch else None,
             stacks=self.settings.stacks,
             skip=(self.output,),
+            added=added,
         )
         persistent = self.settings.memory != PAGE_CACHE.name
         return record(workload, options, self.settings.tracer, persistent, self.say)
@@ -116,48 +119,52 @@ class Session:
         if not self.resumed:
             plan = Plan(settings=self.settings, cwd=str(self.cwd), function=self._function, notes=self.notes)
             save_plan(run_folder, plan)
-        with sole_run(run_folder):
+        with sole_run(run_folder), reading(Sources(run_folder, keeping=True)):
             return self._explore(trace, run_folder)
 
     def _explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
         started = time.monotonic()
         timelines = self.timelines(trace)
-        exploration = self._search(timelines)
+        exploration = self._search(timelines, started)
         self.notes += exploration.notes
         self._say_what_was_missed(timelines, exploration)
         run = self._saved(trace, timelines, exploration, time.monotonic() - started)
-        self._lint(trace, run, exploration.places)
-        self._mark_known(run)
+        if not self.trying:
+            self._lint(trace, run, exploration.places)
+            self._mark_known(run)
         for finding in run.findings:
-            finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + self.output_option()
+            finding.replay = f"powercut replay {name_of(run_folder)}/{finding.id}" + self.output_option()
         save_run(run_folder, run)
         return run, run_folder
 
-    def _search(self, timelines: Sequence[Timeline]) -> Exploration:
+    def _search(self, timelines: Sequence[Timeline], since: float) -> Exploration:
         """Search with what earlier runs left; without, if the check turns out to be another one by now."""
         use = self.settings.cache or self.resumed
         kept = self._judging(timelines).kept(self.output, lambda text: self.say(text, warning=True), use=use)
         if kept is None:
-            return self._search_once(timelines, Recall())
+            return self._search_once(timelines, since, Recall())
         try:
-            return self._search_once(timelines, Recall(kept, resumed=self.resumed))
+            return self._search_once(timelines, since, Recall(kept, resumed=self.resumed))
         except CheckChangedError:
             self.say("the check does not say what it said in an earlier run: everything is asked again", warning=True)
             kept.distrust()
-            return self._search_once(timelines, Recall(kept))
+            return self._search_once(timelines, since, Recall(kept))
         finally:
             kept.close()
 
-    def _search_once(self, timelines: Sequence[Timeline], recall: Recall) -> Exploration:
+    def _search_once(self, timelines: Sequence[Timeline], since: float, recall: Recall) -> Exploration:
         if self.settings.executor != "local" and self._judging(timelines).builtin:
             self.say("the built-in check reads images where they are computed: it runs here, on no other machine")
         executor, owed = self._executor(timelines, anywhere=True)
         try:
             check_final_state(executor, timelines[0], self.settings.timeout)
-            budget = Budget(seconds(self.settings.budget), self.settings.max_states)
+            budget = Budget(seconds(self.settings.budget), self.settings.max_states, since)
             names = strategies(self.settings.strategies)
             seed, equivalence = self.settings.seed, self._judging(timelines).equivalence()
-            exploration = Exploration(timelines, executor, owed, budget, seed, self.tell, names, recall, equivalence)
+            hears = not self._judging(timelines).builtin
+            exploration = Exploration(
+                timelines, executor, owed, budget, seed, self.tell, names, recall, equivalence, hears=hears
+            )
             exploration.run()
             for note in [*executor.notes(), *(equivalence.notes if equivalence is not None else ())]:
                 self.say(note, warning=True)
@@ -188,7 +195,7 @@ class Session:
             for cut in found.cuts() if found is not None else ():
                 self.say(f"{cut}{where}", warning=True)
         if count := exploration.counts.unexplained:
-            self.say(f"failing states for which there was no time to explain them: {count}. {MORE_TIME}", warning=True)
+            self.say(f"failing states that no finding explains: {count}. {MORE_TIME}", warning=True)
         if not exploration.counts.tested + exploration.counts.known and not exploration.interrupted:
             self.say(NO_STATES if exploration.finished else NO_BUDGET, warning=True)
 

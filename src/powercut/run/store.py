@@ -3,13 +3,16 @@
   OUTPUT/runs/0001/trace        the recording
   OUTPUT/runs/0001/plan.json    how it is explored, before that begins (`plan`)
   OUTPUT/runs/0001/run.json     the report (documented JSON) and what replay needs
+  OUTPUT/runs/0001/sources/     the files that findings name, as they were (`findings/sources`)
   OUTPUT/runs/0001/syncs.json   the table of its syncs, where they were weighed (documented JSON)
+  OUTPUT/runs/0001/tried/ID/    the run in which the fix of one of its findings was tried: the same files
 
 Runs are numbered; a run is written whole or not at all (a new file, synced, renamed into place).
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
@@ -22,7 +25,8 @@ import msgspec
 from powercut import __version__
 from powercut.durable import new_file
 from powercut.errors import EnvironmentFailure, UsageError
-from powercut.findings.finding import Finding
+from powercut.findings.finding import Finding, Location
+from powercut.findings.sources import Sources, files_of
 from powercut.lint.misuse import Misuse
 from powercut.states.estimate import Estimate
 
@@ -33,6 +37,7 @@ SYNCS = "syncs.json"  # of a trace whose syncs were weighed
 NO_BUDGET = "the budget ended before the first state was judged; give it more with --budget or --max-states"
 NO_STATES = "the strategies that were chosen have no state in this trace; choose others with --strategies"
 MORE_TIME = "A larger --budget, or powercut resume, goes on"  # where time ran out
+TRIED = "tried"  # the folder of runs that tried fixes
 _NUMBER = r"\d{4,}"
 
 
@@ -98,6 +103,12 @@ class SavedRun(msgspec.Struct, kw_only=True):
     interrupted: bool = False
 
     @property
+    def places(self) -> list[Location]:
+        """All places that it names."""
+        of_findings = [location for finding in self.findings for location in finding.locations]
+        return of_findings + [location for misuse in self.misuses for location in misuse.locations]
+
+    @property
     def new_findings(self) -> list[Finding]:
         """Those that are wrong for sure and not in the baseline."""
         return [finding for finding in self.findings if finding.known is None and finding.severity == "error"]
@@ -131,8 +142,32 @@ def new_run_folder(output: Path) -> Path:
         ) from error
 
 
+def new_trial_folder(run: Path, finding: str) -> Path:
+    """Make the folder of a run in which the fix of a finding is tried."""
+    tried = run / TRIED
+    for number in itertools.count(1):
+        folder = tried / (finding if number == 1 else f"{finding}-{number}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue  # it was tried before
+        except OSError as error:
+            why = f"cannot make a folder for this run in {run}: {error.strerror}."
+            raise EnvironmentFailure("output-unwritable", why) from error
+        break
+    return folder
+
+
+def name_of(folder: Path) -> str:
+    """What a run is called: its number, or the number of the run whose finding it tried, and that finding."""
+    if folder.parent.name == TRIED:
+        return "/".join(folder.parts[-3:])
+    return folder.name
+
+
 def save_run(folder: Path, run: SavedRun) -> Path:
-    """Write run.json."""
+    """Write run.json, after the sources that it names."""
+    Sources(folder).keep(files_of(run.places))
     path = folder / "run.json"
     write_durably(path, to_json(run))
     return path
@@ -255,8 +290,8 @@ def find_finding(output: Path, name: str) -> tuple[Path, SavedRun, Finding]:
     raise UsageError("no-finding", f"there is no finding {wanted!r} in {where}.", "powercut show lists them.")
 
 
-def find_misuse(output: Path, name: str) -> Misuse | None:
-    """A misuse, or what an assertion found, by its id, in the newest run that has it; None if there is none."""
+def find_misuse(output: Path, name: str) -> tuple[Path, Misuse] | None:
+    """A misuse, or what an assertion found, by its id, and the newest run that has it; None if there is none."""
     run_name, _, wanted = name.rpartition("/")
     for folder in [find_run(output, run_name)] if run_name else saved_runs(output):
         try:
@@ -265,5 +300,5 @@ def find_misuse(output: Path, name: str) -> Misuse | None:
             continue  # of another powercut
         for misuse in misuses:
             if wanted and misuse.id.startswith(wanted):
-                return misuse
+                return folder, misuse
     return None

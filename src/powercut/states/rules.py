@@ -164,6 +164,7 @@ class Rules:
                 self._memory(index, record)
             else:
                 self._call(index, record)
+        self._add_syncs(len(self.trace.events))
         return self.updates
 
     def _call(self, index: int, record: Record) -> None:

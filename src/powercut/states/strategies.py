@@ -1,10 +1,11 @@
 """Which states are worth testing next: a queue from likely to exhaustive.
 
 Each strategy is a generator of states of one timeline; queues let them take turns, the cheap and telling ones first,
-so that a budget may stop it anywhere and a long trace does not keep the later ones from starting. Within a strategy,
-updates and moments from call stacks that were not seen yet go first, because most mistakes are made at every execution
-of a line. States of one base follow each other as long as possible: an image moves from state to state at the cost of
-the difference.
+so that a budget may stop it anywhere and a long trace does not keep the later ones from starting. Single losses come
+first, then states that lose all they can: these show many mistakes at once, which are told apart (bench/order.py has
+what was measured). Within a strategy, updates and moments from call stacks that were
+not seen yet go first, because most mistakes are made at every execution of a line. States of one base follow each other
+as long as possible: an image moves from state to state at the cost of the difference.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from powercut.states.timeline import Timeline
 
 EXHAUSTIVE_LIMIT = 1 << 16  # points with more states than this are sampled instead of enumerated
 ALWAYS_SMALL = 16  # pending updates that cannot make more states
-FIRST_TURN = 64  # states of one strategy before the next one has its turn; each turn is twice as long as the one before
+FIRST_TURN = 16  # states of one strategy before the next one has its turn; each turn is twice as long as the one before
 FIRST_OCCURRENCES = 2  # how often a call stack counts as new
 SAMPLES_IN_A_ROW = 64  # of one point and one base
 PAIR_LIMIT = 40  # points with more pending updates than this get no pairs
@@ -137,12 +138,12 @@ def is_grouped(timeline: Timeline) -> bool:
 
 
 STRATEGIES: dict[str, Strategy] = {
+    "one-missing": one_missing,
     "only-guaranteed": only_guaranteed,
     "failure-points": killed_at_failure_points,
     "store-points": killed_at_stores,
-    "prefixes": prefixes,
-    "one-missing": one_missing,
     "one-early": one_early,
+    "prefixes": prefixes,
     "torn": torn,
     "representatives": representative_behaviors,
     "pairs": pairs,
@@ -247,13 +248,19 @@ def _count(timeline: Timeline, point: int) -> int | None:
     return known[point]
 
 
-def _are_new(stacks: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Which items come from a call stack that few before them came from."""
+def _occurrences(stacks: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """For each item, how many before it came from the same call stack."""
     order = np.argsort(stacks, kind="stable")
     ordered = stacks[order]
     starts = np.searchsorted(ordered, ordered)  # where the run of each item's stack begins
-    new = np.empty(len(stacks), np.bool_)
-    new[order] = np.arange(len(stacks)) - starts < FIRST_OCCURRENCES
+    before = np.empty(len(stacks), np.int64)
+    before[order] = np.arange(len(stacks)) - starts
+    return before
+
+
+def _are_new(stacks: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which items come from a call stack that few before them came from."""
+    new: npt.NDArray[np.bool_] = _occurrences(stacks) < FIRST_OCCURRENCES
     return new
 
 
@@ -284,10 +291,18 @@ def _pending_by_novelty(timeline: Timeline) -> Iterator[tuple[int, int]]:
             yield point, update
 
 
-def _new_updates(timeline: Timeline) -> list[tuple[int, int]]:
-    points = np.array(timeline.points, np.int64)
-    updates = np.flatnonzero(_are_new(timeline.trace.events["stack"][timeline.event]))
-    first = points[np.searchsorted(points, 2 * timeline.event[updates].astype(np.int64))]
-    last = points[np.searchsorted(points, timeline.guaranteed[updates]) - 1]
-    at = [*zip(first.tolist(), updates.tolist(), strict=True), *zip(last.tolist(), updates.tolist(), strict=True)]
-    return sorted({(point, update) for point, update in at if timeline.updates.guaranteed[update] > point})
+def _new_updates(timeline: Timeline) -> Iterator[tuple[int, int]]:
+    """Updates of new call stacks: one of every stack before a second one of any.
+
+    Each first at the last point that may lose it, where most has come to rely on it, then at the first one.
+    """
+    points, guaranteed = np.array(timeline.points, np.int64), timeline.updates.guaranteed
+    before = _occurrences(timeline.trace.events["stack"][timeline.event])
+    for occurrence in range(FIRST_OCCURRENCES):
+        updates = np.flatnonzero(before == occurrence)
+        first = points[np.searchsorted(points, 2 * timeline.event[updates].astype(np.int64))]
+        last = points[np.searchsorted(points, timeline.guaranteed[updates]) - 1]
+        twice = first != last
+        for at, some in ((last, updates), (first[twice], updates[twice])):
+            losses = sorted(zip(at.tolist(), some.tolist(), strict=True))
+            yield from ((point, update) for point, update in losses if guaranteed[update] > point)

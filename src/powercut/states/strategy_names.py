@@ -5,12 +5,12 @@ from __future__ import annotations
 from powercut.errors import UsageError, suggestion
 
 STRATEGY_NAMES = (
+    "one-missing",
     "only-guaranteed",
     "failure-points",
     "store-points",
-    "prefixes",
-    "one-missing",
     "one-early",
+    "prefixes",
     "torn",
     "representatives",
     "pairs",

@@ -210,6 +210,11 @@ class Timeline:
         kept = _engine.requirements(columns.first_need, columns.needs, columns.guaranteed, updates, point)
         return State(point, Base.GUARANTEED, kept)
 
+    def roots(self, lost: Sequence[int]) -> list[int]:
+        """Those of some lost updates that are not merely lost because another one is."""
+        gone = set(lost)
+        return [update for update in lost if not gone.intersection(self.needs(update))] or list(lost)
+
     def is_possible(self, state: State) -> bool:
         """Whether the model allows a state."""
         issued = self.issued(state.point)
@@ -247,6 +252,18 @@ class Timeline:
     def sent(self, point: int) -> bytes:
         """What the program had sent over sockets by a point, one message after the other."""
         return self._sent.by(point)
+
+    def happenings(self, first: int, last: int) -> list[int]:
+        """Times from `first` on and before `last` at which something was issued or said."""
+        said = np.fromiter((index for index, _ in self.outputs), np.int64)
+        times = 2 * np.union1d(self.event.astype(np.int64), said)
+        found: list[int] = times[(times >= first) & (times < last)].tolist()
+        return found
+
+    def calls(self, first: int, last: int) -> list[int]:
+        """Times from `first` on and before `last` at which something was issued."""
+        found: list[int] = (2 * distinct(self.event.astype(np.int64))).tolist()
+        return found[bisect_left(found, first) : bisect_left(found, last)]
 
     @cached_property
     def points(self) -> Sequence[int]:

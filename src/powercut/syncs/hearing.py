@@ -13,6 +13,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
 from powercut.findings.patience import Patience
+from powercut.findings.questions import Question
 from powercut.interrupts import pass_on
 from powercut.report.events import Subscriber, Weighed
 from powercut.run.budget import Budget, Spending
@@ -129,7 +130,7 @@ class Hearing:
             self._batch = min(MOST_AT_ONCE, self._batch * 2)
 
     def _ask(self, court: Court, asked: Sequence[tuple[Trial, State]]) -> None:
-        verdicts = court.judge([(state, None) for _, state in asked])
+        verdicts = court.judge([Question(state) for _, state in asked])
         self.tested += len(asked)
         for (trial, state), verdict in zip(asked, verdicts, strict=True):
             trial.hear(state, verdict)

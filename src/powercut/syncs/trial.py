@@ -15,10 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from powercut import _engine
-from powercut.findings.diagnose import Diagnosis, Question
+from powercut.findings.diagnose import Diagnosis
 from powercut.findings.finding import Finding
 from powercut.findings.patience import Over, Patience
 from powercut.findings.places import Places
+from powercut.findings.questions import Question
 from powercut.image.digest import Digester
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.run.exploration import Exploration
@@ -99,7 +100,7 @@ class Trial:
         self._unanswered -= 1
         if verdict.passed or self.finding is not None:
             return
-        if self.court.judge([(self.removal.given_back(state), None)])[0].passed:
+        if self.court.judge([Question(self.removal.given_back(state))])[0].passed:
             self.finding = self._explain(state, verdict)
         else:
             self.broken += 1
@@ -148,12 +149,12 @@ class Trial:
     def _testify(self, _: int, questions: Sequence[Question], over: Over) -> list[Verdict | None]:
         """The oracle for the diagnosis: what does not speak for the sync counts as passing."""
         silent = Verdict(Outcome.PASS)
-        asked = [(self.removal.written_out(state), owed) for state, owed in questions]
+        asked = [Question(self.removal.written_out(state), owed) for state, owed in questions]
         open_ = [number for number, (state, owed) in enumerate(asked) if owed is not None or self.removal.is_new(state)]
         answers = dict(zip(open_, self.court.ask([asked[number] for number in open_], over), strict=True))
         failing = [number for number, verdict in answers.items() if verdict is not None and not verdict.passed]
-        doubtful = [number for number in failing if asked[number][1] is None]
-        with_it = self.court.ask([(self.removal.given_back(asked[number][0]), None) for number in doubtful], over)
+        doubtful = [number for number in failing if asked[number].owed is None]
+        with_it = self.court.ask([Question(self.removal.given_back(asked[number].state)) for number in doubtful], over)
         for number, verdict in zip(doubtful, with_it, strict=True):
             if verdict is None:
                 answers[number] = None

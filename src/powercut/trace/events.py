@@ -319,10 +319,10 @@ class OpenedEvents:
         kinds = _KIND_OF[records["kind"]]
         if name == "kind":
             return kinds
-        if name == "flags":
-            return _FLAGS_OF[records["kind"]]
+        if name == "flags":  # a run has none of its own but that all of it was put in
+            return _FLAGS_OF[records["kind"]] | self._of_runs(name, positions)
         if name == "pid":
-            return self._written["pid"][self._runs[np.searchsorted(self._first, positions, side="right") - 1]]
+            return self._of_runs(name, positions)
         if name == "tid":
             return self._threads(positions)
         if name == "stack":
@@ -344,6 +344,11 @@ class OpenedEvents:
             sized = np.isin(kinds, (Kind.FLUSH, Kind.FENCE, Kind.ASSERTION, Kind.ORDER))
             return np.where(sized, records["size"], numbers)
         return 0  # no paths
+
+    def _of_runs(self, name: str, positions: Array) -> Array:
+        """A field of the runs that some records are in."""
+        found: Array = self._written[name][self._runs[np.searchsorted(self._first, positions, side="right") - 1]]
+        return found
 
     def _inodes_of(self, kinds: Array, positions: Array, files: Array) -> Array:
         found = np.zeros(len(positions), np.uint64)

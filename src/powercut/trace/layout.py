@@ -102,6 +102,7 @@ class Flag(IntFlag):
     LOCKED = 4096
     KERNEL = 8192
     REST = 16384
+    ADDED = 32768
 
 
 class Channel(IntEnum):

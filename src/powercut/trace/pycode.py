@@ -34,6 +34,9 @@ class PyCode:
     def line_of(self, byte_offset: int) -> int | None:
         return line_of(self.first_line, self.linetable, byte_offset)
 
+    def position_of(self, byte_offset: int) -> tuple[int | None, int | None]:
+        return position_of(self.first_line, self.linetable, byte_offset)
+
 
 def parse_pycode(data: bytes) -> PyCode | None:
     """Reads a PC_TABLE_PYCODE entry; None if it is not whole."""
@@ -77,36 +80,43 @@ class _Varints:
         return -(value >> 1) if value & 1 else value >> 1
 
 
-def _line_delta(code: int, reader: _Varints) -> int:
-    """Reads one entry behind its first byte and gives how far the line moves."""
+def _move(code: int, reader: _Varints) -> tuple[int, int | None]:
+    """Reads one entry behind its first byte: how far the line moves, and the column, counted from 1."""
     if code == _NONE:
-        return 0
+        return 0, None
     if code == _NO_COLUMNS:
-        return reader.signed()
+        return reader.signed(), None
     if code == _LONG:
         delta = reader.signed()
-        for _ in range(3):  # end line, column, end column
-            reader.unsigned()
-        return delta
-    reader.byte()
+        _end_line, column, _end_column = (reader.unsigned() for _ in range(3))
+        return delta, column or None  # it is written counted from 1
     if code in _ONE_LINE:
-        reader.byte()
-        return code - _ONE_LINE.start
-    return 0
+        column, _end_column = reader.byte(), reader.byte()
+        return code - _ONE_LINE.start, column + 1
+    return 0, code * 8 + (reader.byte() >> 4 & 7) + 1
 
 
-def line_of(first_line: int, linetable: bytes, byte_offset: int) -> int | None:
-    """The line of the instruction at ``byte_offset``; None where the compiler gave none or the table is cut."""
+def position_of(first_line: int, linetable: bytes, byte_offset: int) -> tuple[int | None, int | None]:
+    """Line and column (in bytes, from 1) of the instruction at ``byte_offset``; None what the compiler did not give.
+
+    Both are None where the table is cut.
+    """
     if byte_offset < 0:
-        return None
+        return None, None
     line = first_line
     end = 0
     reader = _Varints(linetable)
     while reader.at < len(linetable):
         first = reader.byte()
         code = (first >> 3) & 15
-        line += _line_delta(code, reader)
+        delta, column = _move(code, reader)
+        line += delta
         end += ((first & 7) + 1) * _CODE_UNIT
         if byte_offset < end:
-            return None if code == _NONE else line
-    return None
+            return (None, None) if code == _NONE else (line, column)
+    return None, None
+
+
+def line_of(first_line: int, linetable: bytes, byte_offset: int) -> int | None:
+    """The line of the instruction at ``byte_offset``; None where the compiler gave none or the table is cut."""
+    return position_of(first_line, linetable, byte_offset)[0]

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shutil
 import struct
-import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from powercut.trace.debug_file import debug_file
+from powercut.trace.demangle import demangled, is_mangled
 from powercut.trace.elf import Elf, ElfError
 from powercut.trace.layout import TableKind
+from powercut.trace.lines import Line, line_reader, read_lines
 from powercut.trace.pycode import parse_pycode
 from powercut.trace.reader import Trace
 from powercut.trace.symbol_table import SymbolTable
@@ -27,15 +28,8 @@ _FRAME = struct.Struct("<IIQ")
 _NATIVE = 1
 _PYTHON = 2
 
-_ADDR2LINE_SECONDS = 120
-"""A debug build of a browser takes a minute; beyond that a report without lines is better than none."""
-
 _FEW_STACKS = 1000
 """So many take no longer than one: nearly all the time goes into reading line information, once for each run of it."""
-
-_MARK = re.compile(r"0x[0-9a-f]{16}")
-_DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
-_LINE_SECTIONS = (".debug_line", ".zdebug_line", ".symtab", ".gnu_debuglink")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +38,8 @@ class Frame:
 
     Attributes:
         address: in the module, for native code: tells calls apart where there are no lines. It makes no other frame.
+        column: in the line, counted from 1 (in Python in bytes), where that is known: tells calls in one line apart.
+            It makes no other frame, either.
     """
 
     function: str
@@ -52,6 +48,7 @@ class Frame:
     module: str | None
     python: bool = False
     address: int = field(default=0, compare=False)
+    column: int | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file and self.line else self.file or self.module or "?"
@@ -60,87 +57,42 @@ class Frame:
 
 @dataclass(slots=True)
 class _Module:
-    """What can be said of one file: read once, then the file is closed."""
+    """What can be said of one file: read once, then the file is closed. `debug` is where its lines are."""
 
-    readable: bool = False
-    lines: bool = False
+    debug: str | None = None
     build_id: str = ""
     symbols: SymbolTable | None = None
 
-
-def _separate_debug_file(build_id: str) -> bool:
-    """Distributions ship line information in a file of its own that addr2line finds by itself."""
-    return bool(build_id) and Path(f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug").exists()
+    def name(self, address: int) -> str:
+        """The name of the function at an address, in the table of symbols; empty if there is none."""
+        return (self.symbols.name(address) if self.symbols else None) or ""
 
 
 def _open_module(path: str) -> _Module:
     try:
         with open(path, "rb") as stream:
             elf = Elf(stream)
-            build_id = elf.build_id()
-            lines = elf.has(*_LINE_SECTIONS) or _separate_debug_file(build_id)
-            return _Module(True, lines, build_id, SymbolTable(elf))
+            debug = debug_file(path, elf)
+            return _Module(debug, elf.build_id(), _symbols(path, elf, debug))
     except (OSError, ElfError):
         return _Module()  # gone, replaced by something else, or malformed
 
 
-def _split_location(text: str) -> tuple[str | None, int | None]:
-    """``file:line`` of addr2line; the parts it does not know are ``??`` or ``?`` or ``0``."""
-    path, _, number = _DISCRIMINATOR.sub("", text).rpartition(":")
-    if not number.isdigit() or int(number) == 0 or path.startswith("??") or not path:
-        return None, None
-    return posixpath.normpath(path), int(number)
-
-
-def _demangled(names: Sequence[str]) -> list[str]:
-    """C++ and Rust names as their authors wrote them, if binutils is there to say."""
-    tool = shutil.which("c++filt") if any(name.startswith(("_Z", "_R")) for name in names) else None
-    if tool is None:
-        return list(names)
-    text = "".join(f"{name}\n" for name in names)
-    try:
-        done = subprocess.run(
-            [tool], input=text, capture_output=True, text=True, errors="replace", timeout=_ADDR2LINE_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return list(names)
-    lines = done.stdout.splitlines()
-    return lines if len(lines) == len(names) else list(names)
-
-
-def _run_addr2line(tool: str, path: str, addresses: Sequence[int]) -> str:
-    command = [tool, "-a", "-f", "-i", "-C", "-e", path]
-    text = "".join(f"{address:#x}\n" for address in addresses)
-    try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, text=True, errors="replace", timeout=_ADDR2LINE_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout
-
-
-def _groups(output: str) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """Each address of addr2line's answer with its pairs of function and location, innermost inlined one first."""
-    address: int | None = None
-    pairs: list[tuple[str, str]] = []
-    lines = iter(output.splitlines())
-    for line in lines:
-        if _MARK.fullmatch(line):
-            if address is not None:
-                yield address, pairs
-            address, pairs = int(line, 16), []
-        else:
-            pairs.append((line, next(lines, "??:0")))
-    if address is not None:
-        yield address, pairs
+def _symbols(path: str, elf: Elf, debug: str | None) -> SymbolTable:
+    """Those of the file with debug information, where it has them: what is stripped has only those it exports."""
+    if debug is not None and debug != path:
+        with open(debug, "rb") as stream:
+            apart = Elf(stream)
+            if apart.has(".symtab"):
+                return SymbolTable(apart)
+    return SymbolTable(elf)
 
 
 @dataclass(slots=True)
 class Symbolizer:
     """Names addresses of files. Keeps every answer: the same few call sites come again and again."""
 
-    addr2line: str | None = field(default_factory=lambda: shutil.which("addr2line"))
+    reader: Path | None = field(default_factory=line_reader)
     _modules: dict[str, _Module] = field(default_factory=dict)
     _known: dict[tuple[str, int], tuple[Frame, ...]] = field(default_factory=dict)
     _expected: dict[str, str] = field(default_factory=dict)
@@ -173,28 +125,36 @@ class Symbolizer:
 
     def _resolve_module(self, path: str, addresses: Sequence[int]) -> None:
         module = self._module(path)
-        if module.readable and module.lines and self.addr2line:
-            for address, pairs in _groups(_run_addr2line(self.addr2line, path, addresses)):
-                frames = self._frames(path, module, address, pairs)
-                if frames:
-                    self._known[path, address] = frames
-        left = [address for address in addresses if (path, address) not in self._known]
-        names = [(module.symbols.name(address) if module.symbols else None) or "" for address in left]
-        for address, name in zip(left, _demangled(names), strict=True):
-            self._known[path, address] = (Frame(name or _place(path, address), None, None, path, address=address),)
+        known = read_lines(self.reader, module.debug, addresses) if self.reader and module.debug else {}
+        lines = [(address, self._named(module, address, known.get(address, []))) for address in addresses]
+        names = iter(demangled([line.function for _, found in lines for line in found]))
+        for address, found in lines:
+            self._known[path, address] = tuple(
+                Frame(
+                    next(names) or _place(path, address),
+                    line.file,
+                    line.line,
+                    path,
+                    address=address,
+                    column=line.column,
+                )
+                for line in found
+            )
 
-    def _frames(self, path: str, module: _Module, address: int, pairs: list[tuple[str, str]]) -> tuple[Frame, ...]:
-        """addr2line's answer; nothing if it knows no line, as its function is then only the nearest symbol."""
-        frames = []
-        for function, location in pairs:
-            file, line = _split_location(location)
-            if function == "??":
-                function = (module.symbols.name(address) if module.symbols else None) or _place(path, address)
-            frames.append(Frame(function, file, line, path, address=address))
-        if all(frame.line is None for frame in frames):
-            covered = module.symbols is not None and module.symbols.name(address) is not None
-            return tuple(frames) if covered else ()
-        return tuple(frames)
+    @staticmethod
+    def _named(module: _Module, address: int, lines: list[Line]) -> list[Line]:
+        """The functions at an address, at least one, with names where there are any.
+
+        Debug information has no linker's name of functions that no other file sees; the table of symbols has.
+        """
+        if not lines:
+            return [Line(module.name(address), None, None, None)]
+        outermost = lines[-1]
+        if is_mangled(outermost.function):
+            return lines
+        symbol = module.name(address).partition(".")[0]  # what follows tells parts of a function apart
+        better = symbol if is_mangled(symbol) or not outermost.function else outermost.function
+        return [*lines[:-1], replace(outermost, function=better)]
 
 
 def _place(path: str, address: int) -> str:
@@ -239,16 +199,37 @@ def _user_python_file(file: str | None) -> bool:
     return file is not None and not file.startswith("<") and _STANDARD_LIBRARY.search(file) is None
 
 
+_RUNTIME = re.compile(r"(node(js)?|deno|bun|java|ruby|perl|php|lua|luajit|beam\.smp|guile|Rscript|R)[\d.]*")
+"""Programs that run those of the user: lines of their own source tell nobody which mistake it is."""
+
+
+def is_own(frame: Frame) -> bool:
+    """Whether a frame is a line of the user's own code, as far as that can be told."""
+    if frame.python:
+        return _user_python_file(frame.file)
+    if frame.line is None or in_c_library(frame) or _SYSTEM_LIBRARY.match(frame.module or ""):
+        return False
+    if _RUNTIME.fullmatch(posixpath.basename(frame.module or "")):
+        return False
+    return _LIBRARY_SOURCE.match(frame.file or "") is None
+
+
+def only_own(frames: Sequence[Frame]) -> list[Frame]:
+    """The frames that are the user's own, innermost first; under an interpreter only its language counts."""
+    python = any(frame.python for frame in frames)
+    return [frame for frame in frames if frame.python == python and is_own(frame)]
+
+
 def user_frame(frames: Sequence[Frame]) -> Frame | None:
     """The frame to blame: the innermost one that is the user's own code, as far as that can be told."""
+    own = only_own(frames)
     python = [frame for frame in frames if frame.python]
-    if python:
-        return next((frame for frame in python if _user_python_file(frame.file)), python[0])
-    own = [frame for frame in frames if frame.line is not None and not _SYSTEM_LIBRARY.match(frame.module or "")]
-    written = [frame for frame in own if not _LIBRARY_SOURCE.match(frame.file or "")]
+    if own or python:
+        return next(iter([*own, *python]))
+    lines = [frame for frame in frames if frame.line is not None and not _SYSTEM_LIBRARY.match(frame.module or "")]
     outside = [frame for frame in frames if not _library_frame(frame)]
     at_exit = [frame for frame in frames if in_c_library(frame) and plain_name(frame) == "exit"]  # flushes what is left
-    return next(iter([*written, *own, *outside, *at_exit, *frames]), None)
+    return next(iter([*lines, *outside, *at_exit, *frames]), None)
 
 
 def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
@@ -260,6 +241,13 @@ def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
 def plain_name(frame: Frame) -> str:
     """A function of the C library as programs call it."""
     return _ALIAS.sub("", frame.function)
+
+
+def library_frames(frames: Sequence[Frame]) -> list[Frame]:
+    """The named frames of libraries below the user's own innermost one, innermost first, without the C library."""
+    own = only_own(frames)
+    inside = frames[: frames.index(own[0])] if own else frames
+    return [frame for frame in inside if not _library_frame(frame) and not _unnamed(frame)]
 
 
 def library_function(frames: Sequence[Frame]) -> str | None:
@@ -334,7 +322,7 @@ class StackResolver:
         )
 
     def prepare(self, stack_ids: Iterable[int]) -> None:
-        """Resolves many stacks at once: one run of addr2line for each file instead of one for each stack.
+        """Resolves many stacks at once: lines are read once for each file instead of once for each stack.
 
         Where there are few, all are resolved with the first: others will be asked for.
         """
@@ -404,4 +392,5 @@ class StackResolver:
         code = parse_pycode(bytes(entry)) if entry is not None else None
         if code is None:
             return Frame("?", None, None, None, python=True)
-        return Frame(code.qualname, code.filename, code.line_of(offset), None, python=True)
+        line, column = code.position_of(offset)
+        return Frame(code.qualname, code.filename, line, None, python=True, column=column)

@@ -1,0 +1,213 @@
+"""Which line of a call stack a finding names, and what tells it from others below the same line.
+
+Before: events with their call stacks. After: for each event the user's own line to blame. That is the innermost one,
+unless it stands in a helper that only passes on what it is given: a function with a single line that changes anything,
+called from several places for different things; or a line that is right for some who call it. Such a helper says
+nothing; its callers decide, so they are named.
+
+Whether two calls on the same line are the same mistake shows below it: in functions of libraries that it calls, and, if
+there are any or no line is known, in what is changed (`targets`). All of this follows from the trace alone: it is
+the same whatever was found before, and however much time there was.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import PurePath
+
+import numpy as np
+
+from powercut.findings.finding import Location
+from powercut.findings.places import Places, place_of
+from powercut.findings.targets import Target, target_of
+from powercut.states.state import NEVER
+from powercut.states.timeline import Timeline
+from powercut.states.updates import UpdateKind
+from powercut.trace.symbols import Frame, is_own, library_frames, only_own, plain_name, user_frame
+
+_Key = tuple[str | None, str, int | None, int | None]  # file, function, line, column
+_MOST_STACKS = 20_000  # so many are looked at to tell helpers
+
+
+class Culprits:
+    """Finds the lines to blame for the events of one trace."""
+
+    def __init__(self, places: Places, timeline: Timeline) -> None:
+        self._places = places
+        self._timeline = timeline
+
+    def of_call(
+        self, event: int, role: str, what: str = "", partner: int | None = None, *, synced: bool = False
+    ) -> Location:
+        """The line behind a call that changed something; `partner` is the other call that takes part, or an output.
+
+        Where both were made by one call of a helper, the helper is to blame whoever called it. If a sync is missed
+        (`synced`), a helper that is right for others is not.
+        """
+        frames = self._places.frames(event)
+        target = target_of(self._timeline, self._timeline.updates_of(event)[0])
+        rights = self._are_right_for_some(frames, target.changed) if synced else []
+        frame = only_own(frames)[rights.index(False)] if rights[:1] == [True] and False in rights else None
+        if frame is None and (partner is None or not self._in_one_call(event, partner)):
+            frame = self._caller_who_decides(frames)
+        innermost = user_frame(frames)
+        frame = frame or innermost
+        # Where every caller is right for something, what is changed decides.
+        told = f"{_told_below(frames, frame, target, always=bool(rights) and all(rights))}{self._which(frame)}"
+        what = what or self._timeline.describe_call(event)
+        by = f" by {plain_name(innermost)}" if innermost is not None and innermost != frame else ""
+        return place_of(frame, frames, role, what + by, told)
+
+    def of_output(self, event: int) -> Location:
+        """The line that told the outside."""
+        return self._places.of_output(self._timeline, event)
+
+    def part(self, locations: list[Location], lost: int | None, survived: int) -> None:
+        """Two places on one line are named by callers that differ, or by the lines of the library below."""
+        first, last = locations[0], locations[-1]
+        if lost is None or len(locations) != 2 or (first.file, first.line) != (last.file, last.line):
+            return
+        frames = self._places.apart(lost, survived) or self._apart_in_python(lost, survived)
+        if frames is not None:
+            for position, (frame, event) in enumerate(zip(frames, (lost, survived), strict=True)):
+                known = locations[position]
+                locations[position] = place_of(frame, self._places.frames(event), known.role, known.what, known.detail)
+
+    def _apart_in_python(self, lost: int, survived: int) -> tuple[Frame, Frame] | None:
+        """The innermost lines of Python in two call stacks, where they differ."""
+        python = [
+            [frame for frame in self._places.frames(event) if frame.python and frame.line] for event in (lost, survived)
+        ]
+        if not all(python) or python[0][0] == python[1][0]:
+            return None
+        return python[0][0], python[1][0]
+
+    def _in_one_call(self, one: int, other: int) -> bool:
+        mine, theirs = (only_own(self._places.frames(event)) for event in (one, other))
+        return bool(mine and theirs) and mine[0].function == theirs[0].function and mine[1:] == theirs[1:]
+
+    def _which(self, frame: Frame | None) -> str:
+        """Of several calls on one line that change something, which one it is: the first, the second, ..."""
+        columns = self._columns[_key(frame)[:3]] if frame is not None else []
+        return f" #{columns.index(frame.column)}" if frame is not None and frame.column in columns[1:] else ""
+
+    def _caller_who_decides(self, frames: Sequence[Frame]) -> Frame | None:
+        """The innermost own frame that is not a mere helper."""
+        own = only_own(frames)
+        level = 0
+        while level + 1 < len(own) and self._is_helper(tuple(map(_key, own[: level + 1]))):
+            level += 1
+        return own[level] if own else None
+
+    def _are_right_for_some(self, frames: Sequence[Frame], changed: str) -> list[bool]:
+        """For each own frame, whether it and those inside it change names, or content, elsewhere and are right.
+
+        That is what is synced before the program says anything or changes any name. A line that is right for some who
+        call it is not to blame: the innermost caller is for whom it never is.
+        """
+        return [(inner, changed) in self._right for inner in _inner(frames)]
+
+    def _is_helper(self, inner: tuple[_Key, ...]) -> bool:
+        """Whether what the innermost frames change is decided by their caller."""
+        if len(self._lines_of[inner[-1][:2]]) > 1:
+            return False
+        callers = self._targets_by_caller[inner]
+        everything = set().union(*callers.values())
+        return len(callers) > 1 and all(len(some) < len(everything) for some in callers.values())
+
+    @cached_property
+    def _right(self) -> set[tuple[tuple[_Key, ...], str]]:
+        """The rows of innermost own frames through which names, or content, were changed and synced at once."""
+        timeline = self._timeline
+        kinds = np.frombuffer(timeline.updates.kind, np.int8)
+        said = np.fromiter((index for index, _ in timeline.outputs), np.int64)
+        named = timeline.event[kinds == UpdateKind.ENTRY].astype(np.int64)
+        telling = np.append(np.union1d(said, named), NEVER // 2)
+        after = telling[np.searchsorted(telling, timeline.event, side="right")]
+        synced = (timeline.guaranteed < 2 * after) & (timeline.guaranteed != NEVER)
+        stacks = timeline.trace.events["stack"][timeline.event]
+        _, firsts = np.unique(np.stack([stacks[synced], kinds[synced]]), axis=1, return_index=True)
+        some = np.flatnonzero(synced)[firsts[:_MOST_STACKS]].tolist()
+        self._places.prepare({int(stacks[update]) for update in some} - {0})
+        found: set[tuple[tuple[_Key, ...], str]] = set()
+        for update in some:
+            changed = target_of(timeline, update).changed
+            found.update((inner, changed) for inner in _inner(self._places.frames_of(int(stacks[update]))))
+        return found
+
+    @cached_property
+    def _calls(self) -> list[tuple[tuple[Frame, ...], Target]]:
+        """For calls that change something, each of them once: the own frames, and what is changed."""
+        timeline = self._timeline
+        stacks = timeline.trace.events["stack"][timeline.event]
+        target = (
+            np.frombuffer(timeline.updates.start, np.int64) if timeline.in_lines else np.zeros(len(stacks), np.int64)
+        )
+        obj = np.frombuffer(timeline.updates.obj, np.int32)
+        distinct = np.unique(
+            np.stack([stacks.astype(np.int64), obj.astype(np.int64), target]), axis=1, return_index=True
+        )
+        firsts = distinct[1][:_MOST_STACKS].tolist()
+        self._places.prepare({int(stacks[update]) for update in firsts} - {0})
+        found = []
+        for update in firsts:
+            own = only_own(self._places.frames_of(int(stacks[update])))
+            found.append((tuple(own), target_of(timeline, update)))
+        return found
+
+    @cached_property
+    def _columns(self) -> dict[tuple[str | None, str, int | None], list[int]]:
+        """Where on each line calls are that change something, themselves or through what they call."""
+        found: defaultdict[tuple[str | None, str, int | None], set[int]] = defaultdict(set)
+        for own, _ in self._calls:
+            for frame in own:
+                if frame.column is not None:
+                    found[_key(frame)[:3]].add(frame.column)
+        return defaultdict(list, {key: sorted(some) for key, some in found.items()})
+
+    @cached_property
+    def _lines_of(self) -> dict[tuple[str | None, str], set[int | None]]:
+        """The lines of each function that change something, themselves or through what they call."""
+        found: defaultdict[tuple[str | None, str], set[int | None]] = defaultdict(set)
+        for own, _ in self._calls:
+            for frame in own:
+                found[frame.file, frame.function].add(frame.line)
+        return found
+
+    @cached_property
+    def _targets_by_caller(self) -> dict[tuple[_Key, ...], dict[_Key | None, set[Target]]]:
+        """For each row of innermost own frames what is changed through them, by the frame that calls them."""
+        found: defaultdict[tuple[_Key, ...], defaultdict[_Key | None, set[Target]]] = defaultdict(
+            lambda: defaultdict(set)
+        )
+        for frames, target in self._calls:
+            own = tuple(map(_key, frames))
+            for level in range(len(own)):
+                caller = own[level + 1] if level + 1 < len(own) else None
+                found[own[: level + 1]][caller].add(target)
+        return found  # type: ignore[return-value]
+
+
+def _inner(frames: Sequence[Frame]) -> list[tuple[_Key, ...]]:
+    """For each own frame, that and all inside it."""
+    keys, own = tuple(map(_key, frames)), set(map(id, only_own(frames)))
+    return [keys[: number + 1] for number, frame in enumerate(frames) if id(frame) in own]
+
+
+def _key(frame: Frame) -> _Key:
+    return frame.file, frame.function, frame.line, frame.column
+
+
+def _told_below(frames: Sequence[Frame], frame: Frame | None, target: Target, *, always: bool) -> str:
+    """What tells two calls on one line apart: the libraries below it, and what they change, or `always` the latter."""
+    below = [_word(inner) for inner in library_frames(frames)]
+    if not always and not below and frame is not None and is_own(frame):
+        return target.changed
+    return " ".join([*dict.fromkeys(below), str(target)])
+
+
+def _word(frame: Frame) -> str:
+    name = PurePath(frame.file).name if frame.python and frame.file else ""
+    return f"{name}:{frame.function}"

@@ -1,0 +1,112 @@
+"""Questions to the oracle, for as long as there is time.
+
+Before: states of some timelines. After: the oracle's word on each of them, or `OutOfTime`: there is no third answer, so
+that nothing is ever concluded from a question that was not answered. A state may be asked about as if the program had
+said less by then than it had: `owed` is the time up to which its output counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from powercut.findings.patience import Over, Patience
+from powercut.oracle.verdict import Verdict
+from powercut.states.state import State
+
+
+class Question(NamedTuple):
+    """A state, and the time up to which output counts (None: the crash)."""
+
+    state: State
+    owed: int | None = None
+
+
+# Judge states of a timeline until it is over; None: nobody knows.
+Judge = Callable[[int, Sequence[Question], Over], list[Verdict | None]]
+
+
+class OutOfTime(Exception):
+    """The time for a failing state is over: what is known must do."""
+
+
+class Oracle:
+    """The oracle, as far as time allows.
+
+    Attributes:
+        hears: whether it knows what the program said. The built-in one does not.
+    """
+
+    def __init__(self, judge: Judge, patience: Patience, *, hears: bool = True) -> None:
+        self.hears = hears
+        self._judge = judge
+        self._patience = patience
+
+    def look_at_the_clock(self) -> None:
+        """Stop here if the time is over."""
+        if self._patience.is_over():
+            raise OutOfTime
+
+    def verdicts(self, number: int, questions: Sequence[Question]) -> list[Verdict]:
+        """What the oracle says of some states of a timeline."""
+        answers = self._judge(number, questions, self._patience.is_over)
+        known = [verdict for verdict in answers if verdict is not None]
+        if len(known) < len(questions):
+            raise OutOfTime
+        return known
+
+    def verdict(self, number: int, question: Question) -> Verdict:
+        """What it says of one."""
+        return self.verdicts(number, [question])[0]
+
+    def passes(self, number: int, question: Question) -> bool:
+        """Whether it accepts a state."""
+        return self.verdict(number, question).passed
+
+    def fails(self, number: int, questions: Sequence[Question]) -> list[bool]:
+        """Which of some states it refuses."""
+        return [not verdict.passed for verdict in self.verdicts(number, questions)]
+
+
+def first_failing(count: int, fails: Callable[[Sequence[int]], list[bool]]) -> int:
+    """The first of some things in a row that fails, if those after it do, too; the last one is known to.
+
+    Two are asked about at a time, which takes the shortest where two are judged at a time. The number does not depend
+    on the machine: where things do not fail in a row, another number might lead elsewhere.
+    """
+    low, high = 0, count - 1
+    while low < high:
+        third = (high - low) // 3
+        asked = sorted({low + third, low + max(third, (2 * (high - low)) // 3)} - {high})
+        for position, failed in zip(asked, fails(asked), strict=True):
+            if failed:
+                high = position
+                break
+            low = position + 1
+    return high
+
+
+def gallop(count: int, fails: Callable[[Sequence[int]], list[bool]], one_by_one: int = 0) -> int:
+    """The same where the first ones are the likeliest: steps that grow, and then within the last step.
+
+    `count` if none fails. So many are asked about one by one before: of those, none that fails is passed over.
+    """
+    for low in range(0, min(one_by_one, count), 2):
+        answers = fails(range(low, min(low + 2, count)))
+        if True in answers:
+            return low + answers.index(True)
+    low, step = min(count, one_by_one + one_by_one % 2), 1
+    while low < count:
+        asked = sorted({low, min(low + step, count - 1)})
+        answers = fails(asked)
+        if answers[0]:
+            return low
+        if answers[-1]:
+            return _within(low + 1, asked[-1] + 1, fails)
+        low, step = asked[-1] + 1, 8 * step
+    return count
+
+
+def _within(first: int, end: int, fails: Callable[[Sequence[int]], list[bool]]) -> int:
+    """The first of some things from one to the one before another that fails; the last of them is known to."""
+    return first + first_failing(end - first, lambda some: fails([first + position for position in some]))

@@ -1,0 +1,274 @@
+"""Taking a known cause out of a failing state: what it lost is given back, or what it cut off is added.
+
+Before: a failing state and a cause. After: the state as it were without this cause, for the oracle to judge. Only if it
+passes then, the state belongs to the cause. So a repair gives back no more than the mistake itself took: what the
+missing sync is about, and not whatever else a commit of the journal would have saved on its way.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from powercut.findings.questions import Question
+from powercut.model.filesystem import Datasync
+from powercut.model.memory import LINE
+from powercut.states.rules import ExtraSync
+from powercut.states.state import NEVER, Base, State
+from powercut.states.timeline import Timeline
+from powercut.states.updates import UpdateKind
+from powercut.trace.reader import Trace
+
+
+class Repair(Protocol):
+    """How a cause is taken out of a state."""
+
+    def __call__(self, timeline: Timeline, question: Question) -> Question:
+        """The question without the cause; the same if it does not show there."""
+
+
+def without_loss(timeline: Timeline, question: Question, back: Iterable[int]) -> Question:
+    """A question whose state was given back some of what it lost, with all that this needs."""
+    state = question.state
+    given = timeline.down(back, state.point)
+    lost = frozenset(update for update in timeline.lost(state) if update not in given)
+    return Question(State(state.point, Base.ISSUED, lost), question.owed)
+
+
+def with_call(timeline: Timeline, state: State, call: int) -> State:
+    """A state to which a later call was added: of what came in between, only what the call needs, or must be there."""
+    between = range(timeline.issued(state.point), timeline.updates_of(call).start)
+    kept = timeline.down(timeline.updates_of(call), 2 * call)
+    lost = [*timeline.lost(state), *(update for update in between if update not in kept)]
+    return timeline.without((u for u in lost if not timeline.is_guaranteed(u, 2 * call)), 2 * call)
+
+
+def _completed(timeline: Timeline, question: Question, calls: Iterable[int]) -> Question:
+    """A question whose state holds all of some calls where it holds a part of them."""
+    torn = [call for call in calls if _survived(timeline, question.state, call)]
+    back = [update for call in torn for update in timeline.updates_of(call)]
+    return without_loss(timeline, question, back) if back else question
+
+
+class GiveBack:
+    """For losses: what calls at some sites lost is given back, and what syncs of the fix are about."""
+
+    def __init__(self, taken: Callable[[Timeline, Question], list[int]]) -> None:
+        """`taken`: which of the updates that a state lost the cause took."""
+        self._taken = taken
+
+    def __call__(self, timeline: Timeline, question: Question) -> Question:
+        back = self._taken(timeline, question)
+        return without_loss(timeline, question, back) if back else question
+
+
+class Complete:
+    """For torn calls: what a call at one of the sites lost is given back where a part of it survived."""
+
+    def __init__(self, is_lost: Callable[[Timeline, int], bool]) -> None:
+        self._is_lost = is_lost
+
+    def __call__(self, timeline: Timeline, question: Question) -> Question:
+        lost = timeline.lost(question.state)
+        calls = {int(timeline.event[update]) for update in lost if self._is_lost(timeline, update)}
+        return _completed(timeline, question, calls)
+
+
+class GoOn:
+    """For cuts between two calls: where only one of them survived, or was made at all, the other one is added.
+
+    What must happen together must do so either way round, and as a whole.
+    """
+
+    def __init__(self, first: int, second: int, *, alone: bool) -> None:
+        """The events of the two calls; unless the second suffices `alone`, all that comes in between belongs to it."""
+        self._first = first
+        self._second = second
+        self._alone = alone
+
+    def __call__(self, timeline: Timeline, question: Question) -> Question:
+        for begun in _begun(timeline, question.state, self._first, self._second):
+            ended = next_like(timeline, self._second, begun)
+            if ended is None:
+                continue
+            state = question.state
+            if not self._alone:
+                question = _with_all(timeline, question, begun, ended)
+            elif any(_survived(timeline, state, call) for call in (begun, ended)):
+                for call in (begun, ended):
+                    if not _is_whole(timeline, question.state, call):
+                        question = _with(timeline, question, call)
+        # Where the second call was made without the first (of a file that was new), it is completed as well.
+        lost = {int(timeline.event[update]) for update in timeline.lost(question.state)}
+        return _completed(timeline, question, [call for call in lost if is_like(timeline, self._second, call)])
+
+
+class SayLater:
+    """For what was said before it was written: it is not said until that is written, and as durable as it will be."""
+
+    def __init__(self, said: int, written: int) -> None:
+        """The events of the output and of the call."""
+        self._said = said
+        self._written = written
+
+    def __call__(self, timeline: Timeline, question: Question) -> Question:
+        point = question.state.point
+        owed = point if question.owed is None else question.owed
+        for said in _all_like(timeline, self._said, point // 2):
+            written = next_like(timeline, self._written, said)
+            if written is not None and point < _durable(timeline, written):
+                return Question(question.state, min(owed, 2 * said - 1))
+        return question
+
+
+def _durable(timeline: Timeline, call: int) -> int:
+    """When a call is guaranteed; if it never is, when it was made."""
+    times = [timeline.updates.guaranteed[update] for update in timeline.updates_of(call)]
+    return 2 * call if NEVER in times else max(times)
+
+
+def _begun(timeline: Timeline, state: State, first: int, second: int) -> list[int]:
+    """Executions of the first of two calls in which a state may lack something.
+
+    Those after which the second one had not been made yet, and those that lost a part of either.
+    """
+    last = state.point // 2
+    done = last_like(timeline, second, last) or -1
+    found: set[int | None] = {event for event in _all_like(timeline, first, last) if event > done}
+    for event in {int(timeline.event[update]) for update in timeline.lost(state)}:
+        if is_like(timeline, second, event):
+            found.add(last_like(timeline, first, event - 1))
+        elif is_like(timeline, first, event):
+            found.add(event)
+    return sorted(event for event in found if event is not None)
+
+
+def _is_whole(timeline: Timeline, state: State, call: int) -> bool:
+    """Whether all of a call survived."""
+    return all(timeline.survives(state, update) for update in timeline.updates_of(call))
+
+
+def _survived(timeline: Timeline, state: State, call: int) -> bool:
+    """Whether something of a call survived."""
+    return any(timeline.survives(state, update) for update in timeline.updates_of(call))
+
+
+def _with_all(timeline: Timeline, question: Question, first: int, last: int) -> Question:
+    """A question about a state with all calls in it from one to another, if it holds something of the first."""
+    state = question.state
+    if not _survived(timeline, state, first):
+        return question
+    calls = range(timeline.updates_of(first).start, timeline.updates_of(last).stop)
+    lost = [update for update in timeline.lost(state) if update not in calls]
+    point, owed = max(state.point, 2 * last), state.point if question.owed is None else question.owed
+    pending = (update for update in lost if not timeline.is_guaranteed(update, point))
+    return Question(timeline.without(pending, point), None if owed == point else owed)
+
+
+def _with(timeline: Timeline, question: Question, call: int) -> Question:
+    """A question about a state with a call in it that it lacks: given back, or, if it came later, added."""
+    state = question.state
+    if 2 * call <= state.point:
+        return without_loss(timeline, question, timeline.updates_of(call))
+    owed = state.point if question.owed is None else question.owed
+    return Question(with_call(timeline, state, call), owed)
+
+
+class SyncScope:
+    """What some syncs are about: the content of a file, the names in a folder, a cache line.
+
+    Not whatever else they make durable: a sync may commit a journal that everything goes through.
+    """
+
+    def __init__(self, timeline: Timeline, syncs: Iterable[ExtraSync]) -> None:
+        """The syncs, by the events in front of which they return."""
+        self._timeline = timeline
+        self._files: defaultdict[int, list[int]] = defaultdict(list)
+        self._names: defaultdict[int, list[int]] = defaultdict(list)
+        self._lines: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        row = timeline.row
+        for sync in sorted(syncs, key=lambda sync: sync.before):
+            if sync.update >= 0:
+                self._lines[sync.obj, timeline.updates.start[sync.update] // LINE].append(sync.before)
+                continue
+            self._files[sync.obj].append(sync.before)
+            if row.sync_persists_names and (not sync.data_only or row.datasync is not Datasync.NOTHING):
+                self._names[sync.obj].append(sync.before)
+
+    def saved(self, lost: Iterable[int], point: int) -> list[int]:
+        """Those of some lost updates that the syncs by a point are about."""
+        return [update for update in lost if self._is_saved(update, (point + 1) // 2)]
+
+    def _is_saved(self, update: int, by: int) -> bool:
+        updates = self._timeline.updates
+        event, obj = updates.event[update], updates.obj[update]
+        if updates.kind[update] != UpdateKind.ENTRY:
+            line = (obj, updates.start[update] // LINE)
+            return _between(self._files.get(obj), event, by) or _between(self._lines.get(line), event, by)
+        effects = range(updates.start[update], updates.start[update] + updates.length[update])
+        return any(
+            _between(self._files.get(updates.effect_folder[effect]), event, by)
+            or _between(self._names.get(updates.effect_value[effect]), event, by)
+            for effect in effects
+        )
+
+
+def _between(times: list[int] | None, after: int, by: int) -> bool:
+    """Whether there is a time after one and up to another."""
+    if not times:
+        return False
+    position = bisect_right(times, after)
+    return position < len(times) and times[position] <= by
+
+
+def _all_like(timeline: Timeline, event: int, by: int) -> list[int]:
+    """The events up to another that are executions of the same call as one."""
+    found = _like(timeline, event)
+    some: list[int] = found[: int(np.searchsorted(found, by, side="right"))].tolist()
+    return some
+
+
+def last_like(timeline: Timeline, event: int, by: int) -> int | None:
+    """The last event up to another that is an execution of the same call as one."""
+    found = _like(timeline, event)
+    position = int(np.searchsorted(found, by, side="right")) - 1
+    return int(found[position]) if position >= 0 else None
+
+
+def next_like(timeline: Timeline, event: int, after: int) -> int | None:
+    """The next event after another that is an execution of the same call as one."""
+    found = _like(timeline, event)
+    position = int(np.searchsorted(found, after, side="right"))
+    return int(found[position]) if position < len(found) else None
+
+
+def site_of(timeline: Timeline, event: int) -> tuple[int, int]:
+    """What stands for a call and its other executions: its call stack, or, without one, the event; and its kind."""
+    events = timeline.trace.events
+    return int(events["stack"][event]) or -1 - event, int(events["kind"][event])
+
+
+def is_like(timeline: Timeline, event: int, other: int) -> bool:
+    """Whether two events are executions of one call."""
+    return site_of(timeline, event) == site_of(timeline, other)
+
+
+_LIKE: WeakKeyDictionary[Trace, dict[tuple[int, int], npt.NDArray[np.int64]]] = WeakKeyDictionary()
+
+
+def _like(timeline: Timeline, event: int) -> npt.NDArray[np.int64]:
+    """The executions of the call that an event is."""
+    site = stack, kind = site_of(timeline, event)
+    known = _LIKE.setdefault(timeline.trace, {})
+    if stack < 0:
+        return np.array([event])
+    if site not in known:
+        events = timeline.trace.events
+        known[site] = np.flatnonzero((events["stack"] == stack) & (events["kind"] == kind))
+    return known[site]

@@ -1,0 +1,57 @@
+"""What an update changes, in words that are the same in another run and on another machine.
+
+Before: updates with paths and offsets. After: what kind of thing they change (names, content, attributes), which file,
+without numbers and what looks random in its path, and roughly where in it. Ids and sites are made of this.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from powercut.states.timeline import Timeline
+from powercut.states.updates import UpdateKind
+
+_RANDOM = re.compile(
+    r"(?<![a-z])tmp[a-z0-9_]{8}(?![a-z0-9_])"  # of Python
+    # Of mkstemp: six letters and digits, that are neither a word nor a name.
+    r"|(?<![A-Za-z0-9])(?=[A-Za-z0-9]*(?:[a-z][A-Za-z0-9]*[A-Z]|[0-9]))[A-Za-z0-9]{6}(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z])[0-9A-Fa-f]{8,}(?![A-Za-z])"  # digests, UUIDs
+    r"|\d+"
+)
+
+
+class Target(NamedTuple):
+    """What is changed.
+
+    Attributes:
+        changed: "name", "content" or "attributes": they take different syncs.
+        path: of which file.
+        place: where in it: at its "start" or "later"; in persistent memory the offset. Empty for names and attributes.
+    """
+
+    changed: str
+    path: str
+    place: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, self))
+
+
+def target_of(timeline: Timeline, update: int) -> Target:
+    """What an update changes."""
+    updates = timeline.updates
+    kind, obj, start = timeline.kind(update), updates.obj[update], updates.start[update]
+    path = plain_path(timeline.index.path_of(obj, at=update).decode("utf-8", "replace"))
+    if kind is UpdateKind.ENTRY:
+        return Target("name", path)
+    if kind in (UpdateKind.MODE, UpdateKind.XATTR):
+        return Target("attributes", path)
+    if obj in timeline.in_lines:
+        return Target("content", path, str(start))
+    return Target("content", path, "start" if start == 0 else "later")
+
+
+def plain_path(path: str) -> str:
+    """A path without numbers and what looks random in it."""
+    return _RANDOM.sub("#", path)
