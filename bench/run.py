@@ -1,6 +1,6 @@
 """Runs the benchmarks and prints what was measured, beside what it is compared with: `make bench`.
 
-    python bench/run.py                     all but `deep`, `race` and `race_maps`, which take half an hour each
+    python bench/run.py                     all but those that take long (LONG)
     python bench/run.py tracing             some
     python bench/run.py --json figures.json also as JSON
 
@@ -39,7 +39,7 @@ BENCHMARKS = (
     "start_up",
     "race_cost",
 )
-LONG = ("deep", "race", "race_maps")  # only by name
+LONG = ("deep", "fixes", "order", "race", "race_maps", "several")  # only by name
 HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")
 
 

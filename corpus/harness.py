@@ -43,8 +43,9 @@ class Finding:
     replay: str
 
     def at(self, role: str, file: str) -> set[int]:
-        """The lines of a source file that this finding names in a role."""
-        return {place.line for place in self.locations if place.role == role and Path(place.file).name == file}
+        """The lines of a source file that this finding names in a role; "lost" may be "missing": not made yet."""
+        roles = {role, "missing"} if role == "lost" else {role}
+        return {place.line for place in self.locations if place.role in roles and Path(place.file).name == file}
 
 
 @dataclass(frozen=True)

@@ -270,4 +270,8 @@ static const void *get(const void *root, uint64_t key) {
     return item ? item->value : NULL;
 }
 
-const struct map_type btree = {"btree", insert, remove_key, get};
+static uint64_t count(const void *root) {
+    return ((const struct tree *)root)->count;
+}
+
+const struct map_type btree = {"btree", insert, remove_key, get, count, false};

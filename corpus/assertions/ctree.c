@@ -140,4 +140,8 @@ static const void *get(const void *root, uint64_t key) {
     return item && item->key == key ? item->value : NULL;
 }
 
-const struct map_type ctree = {"ctree", insert, remove_key, get};
+static uint64_t count(const void *root) {
+    return ((const struct tree *)root)->count;
+}
+
+const struct map_type ctree = {"ctree", insert, remove_key, get, count, false};

@@ -8,7 +8,10 @@
 
 #include <stdbool.h>
 
-enum { BUCKETS = 1 << 14 };
+#ifndef ATOMIC_BUCKETS
+#define ATOMIC_BUCKETS (1 << 14)
+#endif
+enum { BUCKETS = ATOMIC_BUCKETS };
 
 struct entry {
     struct entry *next;
@@ -154,4 +157,9 @@ static const void *get(const void *root, uint64_t key) {
     return entry ? entry->value : NULL;
 }
 
-const struct map_type hashmap_atomic = {"hashmap-atomic", insert, remove_key, get};
+static uint64_t count(const void *root) {
+    const struct map *map = root;
+    return map->dirty ? UNSURE : map->count;
+}
+
+const struct map_type hashmap_atomic = {"hashmap-atomic", insert, remove_key, get, count, true};

@@ -169,4 +169,8 @@ static const void *get(const void *root, uint64_t key) {
     return link ? link->item->value : NULL;
 }
 
-const struct map_type hashmap_tx = {"hashmap-tx", insert, remove_key, get};
+static uint64_t count(const void *root) {
+    return ((const struct map *)root)->count;
+}
+
+const struct map_type hashmap_tx = {"hashmap-tx", insert, remove_key, get, count, false};

@@ -1,26 +1,33 @@
 /* The program `maps`: run a workload on one of the maps, or look whether an interrupted one left it whole. */
 #include "bugs.h"
 #include "pool.h"
+#include "skip.h"
 #include "tx.h"
 #include "workload.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <sys/time.h>
 #include <time.h>
 
 static const char usage[] =
     "usage: maps MAP [options]      run random operations, and compare the map with a model of it\n"
     "       maps MAP --recover ...  after --stop-after, with the same options: recover and compare\n"
+    "       maps MAP --judge ...    after a power cut under powercut, with the same options: recover and "
+    "compare\n"
     "       maps bugs               print the names for --bug\n"
     "MAP: ctree, btree, rbtree, hashmap-tx, hashmap-atomic\n"
     "options: --operations N --size BYTES --seed N --keys N (0: only inserts of new keys) --bug NAME\n"
-    "         --pool FILE --pool-size BYTES --trace N (operations of a trace) --stop-after N --time\n";
+    "         --skip FILE:LINE ... (its flush, fence, or what it tells a transaction; if built with "
+    "SKIPPABLE)\n"
+    "         --tell (what is done; the pool is there, all zeros) --pool FILE --pool-size BYTES --trace N "
+    "(operations of a trace) --stop-after N --time\n";
 
 struct settings {
     struct workload workload;
     uint64_t pool_size;
     const char *pool;
-    bool recover, time;
+    bool recover, judge, time;
 };
 
 static const struct map_type *const types[] = {&ctree, &btree, &rbtree, &hashmap_tx, &hashmap_atomic};
@@ -45,13 +52,21 @@ static bool parse(int argc, char **argv, struct settings *settings) {
                                  &workload->keys,       &workload->trace,     &workload->stop_after,
                                  &settings->pool_size};
     enum { NUMBERS = sizeof numbers / sizeof *numbers };
-    static const struct option known[] = {
-        {"operations", required_argument, NULL, 0}, {"size", required_argument, NULL, 1},
-        {"seed", required_argument, NULL, 2},       {"keys", required_argument, NULL, 3},
-        {"trace", required_argument, NULL, 4},      {"stop-after", required_argument, NULL, 5},
-        {"pool-size", required_argument, NULL, 6},  {"pool", required_argument, NULL, 'p'},
-        {"bug", required_argument, NULL, 'b'},      {"recover", no_argument, NULL, 'r'},
-        {"time", no_argument, NULL, 't'},           {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"operations", required_argument, NULL, 0},
+                                          {"size", required_argument, NULL, 1},
+                                          {"seed", required_argument, NULL, 2},
+                                          {"keys", required_argument, NULL, 3},
+                                          {"trace", required_argument, NULL, 4},
+                                          {"stop-after", required_argument, NULL, 5},
+                                          {"pool-size", required_argument, NULL, 6},
+                                          {"pool", required_argument, NULL, 'p'},
+                                          {"bug", required_argument, NULL, 'b'},
+                                          {"recover", no_argument, NULL, 'r'},
+                                          {"time", no_argument, NULL, 't'},
+                                          {"tell", no_argument, NULL, 's'},
+                                          {"judge", no_argument, NULL, 'j'},
+                                          {"skip", required_argument, NULL, 'k'},
+                                          {NULL, 0, NULL, 0}};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (option < NUMBERS && !parse_number(optarg, numbers[option]))
             return false;
@@ -59,10 +74,14 @@ static bool parse(int argc, char **argv, struct settings *settings) {
             settings->pool = optarg;
         else if (option == 'b' && !choose_bug(optarg))
             return false;
+        else if (option == 'k')
+            skip(optarg);
         else if (option == '?')
             return false;
         settings->recover |= option == 'r';
         settings->time |= option == 't';
+        settings->judge |= option == 'j';
+        workload->tell |= option == 's';
     }
     return optind == argc - 1 && workload->operations > 0 && workload->item_size >= 16;
 }
@@ -86,6 +105,21 @@ static void run(const struct map_type *type, const struct settings *settings) {
         printf("cpu %.9f\nwall %.9f\n", cpu, wall);
 }
 
+/* Lists may go round in circles: what takes too long is killed. */
+static void judge(const struct map_type *type, const struct settings *settings) {
+    const struct itimerval limit = {.it_value = {.tv_usec = 100000}};
+    const char *path = getenv("POWERCUT_ACKED");
+    FILE *said = path ? fopen(path, "r") : NULL;
+    char line[64];
+    uint64_t done = 0;
+    need(said != NULL && setitimer(ITIMER_VIRTUAL, &limit, NULL) == 0, "POWERCUT_ACKED");
+    while (fgets(line, sizeof line, said))
+        done += strncmp(line, "done ", 5) == 0;
+    fclose(said);
+    tx_recover();
+    judge_workload(type, &settings->workload, done);
+}
+
 int main(int argc, char **argv) {
     struct settings settings = {.workload = {.operations = 300, .item_size = 64, .seed = 1, .keys = 60},
                                 .pool_size = 4 << 20};
@@ -99,8 +133,11 @@ int main(int argc, char **argv) {
         fputs(usage, stderr);
         return 2;
     }
-    open_pool(settings.pool, settings.pool_size, settings.recover);
-    if (settings.recover) {
+    open_pool(settings.pool, settings.pool_size,
+              settings.recover || settings.judge || settings.workload.tell);
+    if (settings.judge) {
+        judge(type, &settings);
+    } else if (settings.recover) {
         printf("interrupted %d\n", tx_recover());
         check_workload(type, &settings.workload);
     } else {

@@ -223,4 +223,8 @@ static const void *get(const void *root, uint64_t key) {
     return node ? node->item->value : NULL;
 }
 
-const struct map_type rbtree = {"rbtree", insert, remove_key, get};
+static uint64_t count(const void *root) {
+    return ((const struct tree *)root)->count;
+}
+
+const struct map_type rbtree = {"rbtree", insert, remove_key, get, count, false};

@@ -12,13 +12,15 @@
 
 #define TX_BEGIN()              (tx_begin(), pc_tx_begin())
 #define TX_END()                (tx_end(), pc_tx_end())
-#define TX_ADD(start, size)     (tx_add(start, size), pc_tx_add(start, size))
+#define TX_ADD(start, size)     (UNLESS_SKIPPED(tx_add(start, size)), pc_tx_add(start, size))
 #define TX_OWN(object)          (tx_has(object, sizeof *(object)) ? (void)0 : TX_ADD(object, sizeof *(object)))
 #define TX_NEW(start, size)     (tx_new(start, size), pc_tx_alloc(start, size))
-#define TX_STORE(place, value)  (tx_store(&(place), sizeof(place)), STORE(place, value))
-#define TX_FILL(to, from, size) (tx_store(to, size), FILL(to, from, size))
-#define TX_MOVE(to, from, size) (tx_store(to, size), memmove(to, from, size), pc_write(to, size))
-#define TX_ZERO(start, size)    (tx_store(start, size), memset(start, 0, size), pc_write(start, size))
+#define TX_STORE(place, value)  (UNLESS_SKIPPED(tx_store(&(place), sizeof(place))), STORE(place, value))
+#define TX_FILL(to, from, size) (UNLESS_SKIPPED(tx_store(to, size)), FILL(to, from, size))
+#define TX_MOVE(to, from, size)                                                                              \
+    (UNLESS_SKIPPED(tx_store(to, size)), memmove(to, from, size), pc_write(to, size))
+#define TX_ZERO(start, size)                                                                                 \
+    (UNLESS_SKIPPED(tx_store(start, size)), memset(start, 0, size), pc_write(start, size))
 
 void tx_begin(void);
 void tx_end(void);

@@ -8,7 +8,7 @@
 
 struct model {
     uint64_t keys, *version, versions;
-    unsigned char *value; /* the same bytes for all, but for the first 16 */
+    unsigned char *value; /* the same bytes for all, but for the first 16 and the last 8 */
 };
 
 static struct model open_model(const struct workload *workload) {
@@ -29,6 +29,7 @@ static void close_model(struct model *model) {
 static const void *value_of(const struct model *model, uint64_t key) {
     uint64_t mark[2] = {key, model->version[key]};
     memcpy(model->value, mark, sizeof mark);
+    memcpy(model->value + pool->item_size - sizeof *mark, &mark[1], sizeof *mark);
     return model->value;
 }
 
@@ -49,6 +50,25 @@ static void look_at(const struct map_type *type, const struct model *model, uint
     const void *found = type->get(pool->root, spread(key));
     must(!found == !model->version[key], found ? "it should be gone" : "it is lost", key);
     must(!found || memcmp(found, value_of(model, key), pool->item_size) == 0, "it has another value", key);
+}
+
+static uint64_t items_of(const struct model *model) {
+    uint64_t items = 0;
+    for (uint64_t key = 0; key < model->keys; key++)
+        items += model->version[key] != 0;
+    return items;
+}
+
+/* Whether the map holds just what the model does; it may have counted `counted` items. */
+static bool is_as(const struct map_type *type, const struct model *model, uint64_t counted) {
+    uint64_t count = type->count(pool->root);
+    for (uint64_t key = 0; key < model->keys; key++) {
+        const void *found = type->get(pool->root, spread(key));
+        if (!found != !model->version[key] ||
+            (found && memcmp(found, value_of(model, key), pool->item_size) != 0))
+            return false;
+    }
+    return count == items_of(model) || count == UNSURE || (type->counts_later && count == counted);
 }
 
 /* One operation on the model, and on the map unless `type` is NULL. */
@@ -72,12 +92,9 @@ static void operate(const struct map_type *type, struct model *model, const stru
 }
 
 static void look_at_all(const struct map_type *type, const struct model *model) {
-    uint64_t items = 0;
-    for (uint64_t key = 0; key < model->keys; key++) {
+    for (uint64_t key = 0; key < model->keys; key++)
         look_at(type, model, key);
-        items += model->version[key] != 0;
-    }
-    printf("items %llu\n", (unsigned long long)items);
+    printf("items %llu\n", (unsigned long long)items_of(model));
 }
 
 /* A power cut in a transaction that has changed things already. */
@@ -99,6 +116,8 @@ void run_workload(const struct map_type *type, const struct workload *workload) 
         if (workload->stop_after && i == workload->stop_after)
             stop_in_transaction(type, &model, workload);
         operate(type, &model, workload, i);
+        if (workload->tell)
+            say("done %llu", (unsigned long long)i + 1);
         if (i % trace == trace - 1 || i == workload->operations - 1)
             pc_end();
     }
@@ -114,4 +133,19 @@ void check_workload(const struct map_type *type, const struct workload *workload
         operate(NULL, &model, workload, i);
     look_at_all(type, &model);
     close_model(&model);
+}
+
+void judge_workload(const struct map_type *type, const struct workload *workload, uint64_t done) {
+    struct model model = open_model(workload);
+    for (uint64_t i = 0; i < done; i++)
+        operate(NULL, &model, workload, i);
+    uint64_t items = items_of(&model);
+    bool right = pool->item_size == 0 ? done == 0 : is_as(type, &model, items);
+    if (!right && pool->item_size == workload->item_size) {
+        operate(NULL, &model, workload, done);
+        right = is_as(type, &model, items);
+    }
+    close_model(&model);
+    if (!right)
+        refuse("the map is not as after %llu operations, nor as after one more", (unsigned long long)done);
 }

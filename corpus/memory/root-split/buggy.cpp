@@ -13,12 +13,12 @@ static void split(Pool &pool) {
     left.count = 2; // SURVIVED
     persist(&left, sizeof left);
 
-    root.count = 1; // LOST
+    root.count = 1;
     root.key[0] = right.key[0];
     root.left = 0;
     root.right = 1;
     persist(&root, sizeof root);
-    pool.root = 2;
+    pool.root = 2; // LOST
     persist(&pool.root, sizeof pool.root);
 }
 
