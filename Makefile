@@ -9,6 +9,7 @@ DOCS_STAMP := $(VENV)/.powercut-docs-installed
 RAY_VENV := .venv-ray
 RAY_STAMP := $(RAY_VENV)/.powercut-installed
 BROWSER_STAMP := $(VENV)/.powercut-browser
+COMPILERS_STAMP := $(VENV)/.powercut-compilers
 DIST_STAMP := $(VENV)/.powercut-dist
 INSTALL := -m pip install --quiet --disable-pip-version-check
 C_FORMAT := $(wildcard native/*.h native/*/*.c native/*/*.h native/*/*/*.c native/*/*/*.h)
@@ -32,7 +33,7 @@ demo: setup
 
 # pip compiles what it installs, but not what it installs editable; with PYTHONDONTWRITEBYTECODE set, each of the
 # thousand runs of powercut would then compile all of its modules.
-test: setup $(BROWSER_STAMP)
+test: setup $(BROWSER_STAMP) $(COMPILERS_STAMP)
 	$(BIN)/python -m compileall -q src/powercut
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
@@ -42,6 +43,11 @@ $(BROWSER_STAMP): pyproject.toml tools/system-packages.sh | $(STAMP)
 	tools/system-packages.sh browser
 	-$(BIN)/python $(INSTALL) --no-build-isolation --editable ".[dev,browser]"
 	touch $(BROWSER_STAMP)
+
+# A second compiler and a debugger, for the tests that compare lines with what it says; they go on without.
+$(COMPILERS_STAMP): tools/system-packages.sh | $(STAMP)
+	tools/system-packages.sh compilers
+	touch $(COMPILERS_STAMP)
 
 # Ray is large (its wheel has 70 MB): its tests have an environment of their own, and are skipped by `make test`.
 $(RAY_STAMP): $(STAMP)

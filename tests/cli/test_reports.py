@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 from xml.etree import ElementTree
 
 import pytest
@@ -77,6 +78,8 @@ def test_a_missing_source_is_told_once(world: World) -> None:
     script.write_text("import os\nopen('data/t', 'w').write('new')\nos.rename('data/t', 'data/f')\nprint('saved')\n")
     assert world.run("test", "--dir", "data", "--check", "sh check", "--", "python3", "save.py").code == 1
     script.unlink()
+    assert "HERE/save.py has changed, or gone, since this run" in world.run("report", "--format", "sarif").err
+    shutil.rmtree(world.here / ".powercut" / "runs" / "0001" / "sources")
     ended = world.run("report", "--format", "sarif")
     assert (ended.code, ended.err) == (
         0,

@@ -16,7 +16,7 @@ from powercut.assertions.check import Checked
 
 MARKED = marked_lines()
 # A flush of what is in no pool is no operation on persistent memory, so nobody notices it.
-STRAY = {"atomic-pointer-flushed": ("wrong-use/outside-pool", ("hashmap_atomic.c", 96))}
+STRAY = {"atomic-pointer-flushed": ("wrong-use/outside-pool", ("hashmap_atomic.c", 99))}
 # The compiler makes one instruction of equal stores in two branches, on either's line.
 MERGED = {"rbtree-parent-unlogged"}
 

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 
 from harness import POWERCUT, Case, Run, build, cases, check_command, marked, powercut_test
+
+from powercut.run.trying import try_fix
 
 MARKERS = {"lost": "LOST", "survived": "SURVIVED", "acknowledged": "ACKED"}
 
@@ -42,6 +45,25 @@ def test_buggy_twin_gives_its_one_finding_and_it_replays(case: Case, tmp_path: P
         assert command[0] == "powercut"
         done = subprocess.run([POWERCUT, *command[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=60)
         assert done.returncode == 1, done.stdout + done.stderr
+
+
+TRIED = ("ack-before-sync", "close-is-not-sync", "marker-file", "rename-without-dir-sync", "wal-reset-too-early")
+
+
+@pytest.mark.parametrize("case", [case for case in cases() if case.name in TRIED], ids=lambda case: case.name)
+def test_a_fix_that_says_verified_mends(
+    case: Case, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """Put in by the tracer, it makes its finding go; bench/fixes.py asks that of all programs of all corpora."""
+    run = explore(case, "buggy", case.fs[:1], tmp_path)
+    tried = 0
+    for finding in run.report["findings"]:
+        if finding["fix"]["verified"] and finding["fix"]["by"] == "model":
+            trial = try_fix(tmp_path / ".powercut", finding["id"])
+            assert trial.gone, f"{finding['fix']['text']}: {trial.tried}"
+            tried += 1
+    record_property("verified fixes tried", tried)
+    assert tried or case.kind in ("atomicity", "recovery"), run.output
 
 
 @pytest.mark.parametrize("case", [case for case in cases() if case.safe], ids=lambda case: case.name)

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from powercut.trace.layout import Kind
-from powercut.trace.pycode import line_of, parse_pycode
+from powercut.trace.pycode import line_of, parse_pycode, position_of
 from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame, StackResolver, Symbolizer, user_frame
 
@@ -393,13 +393,13 @@ def test_frames_survive_a_rebuilt_program(tmp_path: Path) -> None:
 
 
 @needs_gcc
-def test_without_addr2line(tmp_path: Path) -> None:
+def test_without_a_reader_of_lines(tmp_path: Path) -> None:
     source = tmp_path / "writer.c"
     source.write_text(C_WRITER)
     program = compile_program("gcc", source, tmp_path / "writer")
     symbols = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True).stdout.splitlines()
     main = next(int(line.split()[0], 16) for line in symbols if line.endswith(" T main"))
-    [frames] = Symbolizer(addr2line=None).resolve([(str(program), main + 1)]).values()
+    [frames] = Symbolizer(reader=None).resolve([(str(program), main + 1)]).values()
     assert frames == (Frame("main", None, None, str(program)),)
 
 
@@ -412,8 +412,9 @@ def codes_of(code: types.CodeType) -> list[types.CodeType]:
 def test_line_table_matches_the_running_python(module: types.ModuleType) -> None:
     path = Path(str(module.__file__))
     for code in codes_of(compile(path.read_text("utf-8"), str(path), "exec")):
-        for index, (line, *_) in enumerate(code.co_positions()):
-            assert line_of(code.co_firstlineno, code.co_linetable, 2 * index) == line
+        for index, (line, _, column, _) in enumerate(code.co_positions()):
+            expected = (line, None if column is None or line is None else column + 1)
+            assert position_of(code.co_firstlineno, code.co_linetable, 2 * index) == expected
         assert line_of(code.co_firstlineno, code.co_linetable, len(code.co_code)) is None
 
 

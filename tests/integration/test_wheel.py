@@ -23,6 +23,7 @@ from scikit_build_core.build import build_sdist
 
 from powercut import __version__
 from powercut.record.tracers import why_no_memory_tool
+from powercut.trace.lines import line_reader
 
 from .conftest import built_once
 
@@ -133,6 +134,8 @@ def test_a_program_of_c_is_tested(elsewhere: Elsewhere) -> None:
     program = elsewhere.here / "kv-program"  # built where there is a compiler
     subprocess.run(["gcc", "-g", str(DEMO / "kv.c"), "-o", str(program)], check=True)
     assert elsewhere.demo("kv", str(program)) == {"atomicity"}
+    if line_reader() is not None:  # it is in the wheel, then, and needs no package
+        assert re.search(r"kv\.c:\d+", elsewhere.run("show", "--output", "runs").stdout)
 
 
 @without_valgrind
@@ -185,7 +188,7 @@ def test_the_wheel_states_the_licence_of_each_part(elsewhere: Elsewhere) -> None
         metadata = wheel.read(f"{about}/METADATA").decode()
     assert "License-Expression: Apache-2.0 AND GPL-2.0-or-later\n" in metadata
     assert f"\nVersion: {__version__}\n" in metadata
-    files = {"LICENSE", "native/grind/LICENSE", "native/grind/COPYING"}
+    files = {"LICENSE", "native/grind/LICENSE", "native/grind/COPYING", "native/lines/LICENSE"}
     assert {f"{about}/licenses/{file}" for file in files} <= names
     assert "powercut/py.typed" in names
     assert not [name for name in names if name.startswith(("tests", "corpus", "native"))]

@@ -14,14 +14,15 @@ import pytest
 from docsite.messages import messages
 
 from powercut.commands.main import COMMANDS, cli
-from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
+from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState, Tried, TriedOutcome
 from powercut.matching.differences import Difference
 from powercut.matching.result import Fate, MatchResult, Moment, RowAnswer
 from powercut.model.filesystem import FILE_SYSTEMS
-from powercut.report.document import document
+from powercut.report.document import document, tried_document
 from powercut.report.events import Counts
 from powercut.report.match import match_document
 from powercut.report.syncs import syncs_document
+from powercut.report.trying import TrialDocument
 from powercut.run.figures import states_of
 from powercut.run.store import BehaviorCounts, SavedRun
 from powercut.settings import Settings, load_settings
@@ -134,6 +135,13 @@ def test_every_field_of_the_table_of_syncs_is_explained() -> None:
     page = (ROOT / "docs" / "syncs.md").read_text()
     assert not {key for key in keys(syncs_document(run)) if f"`{key}`" not in page}
     assert not [word for word in (*Need, *Why) if f"`{word}`" not in page]
+
+
+def test_every_field_of_a_trial_is_explained() -> None:
+    tried = tried_document(Tried(TriedOutcome.STILL_THERE, 1, 2, ("a",), "a", "0001/tried/a"))
+    page = (ROOT / "docs" / "try.md").read_text()
+    assert not {key for key in keys(msgspec.to_builtins(TrialDocument("a", "b", tried, []))) if f"`{key}`" not in page}
+    assert [outcome for outcome in TriedOutcome if f"`{outcome}`" not in page] == []
 
 
 def test_every_field_of_a_match_is_explained() -> None:

@@ -60,14 +60,14 @@ def test_strategies_take_turns_of_twice_the_length(monkeypatch: pytest.MonkeyPat
             yield State(0, Base.ISSUED, frozenset())
 
     def short(timeline: Timeline, rng: random.Random) -> Iterator[State]:
-        yield from islice(endless(timeline, rng), 100)
+        yield from islice(endless(timeline, rng), FIRST_TURN + 6)
 
     table = {"prefixes": endless, "torn": short, "samples": endless}
     monkeypatch.setattr(strategies, "STRATEGIES", table)
     some = islice(queue(writes(1, 1, synced=True), 0, list(table)), 7 * FIRST_TURN)
     turns = [(name, len(list(states))) for name, states in groupby(name for name, _ in some)]
     first, second = FIRST_TURN, 2 * FIRST_TURN
-    rest = [("torn", 100 - first), ("samples", 7 * first - 3 * first - second - (100 - first))]
+    rest = [("torn", 6), ("samples", 7 * first - 3 * first - second - 6)]
     assert turns == [("prefixes", first), ("torn", first), ("samples", first), ("prefixes", second), *rest]
 
 
@@ -80,6 +80,20 @@ def test_every_pending_update_of_every_point_is_lost_and_kept_alone(seed: int, m
         states = list(STRATEGIES[name](timeline, random.Random(0)))
         assert set(states) == {make([update], point) for point, update in pending}
         assert all(timeline.is_possible(state) for state in states)
+
+
+def test_one_loss_of_every_call_stack_comes_before_a_second_one_of_any() -> None:
+    writer = StackedWriter(0, 1)
+    writer.event(Kind.SNAP_DIR, inode=100, path=b"", extra=0o40755, pid=0)
+    writer.event(Kind.SNAP_FILE, inode=1, path=b"log", length=1 << 20, extra=0o100644)
+    for turn in range(12):
+        stack = turn % 3 + 1
+        super(StackedWriter, writer).event(Kind.WRITE, inode=1, offset=4096 * turn, data=b"x" * 4096, stack=stack)
+        super(StackedWriter, writer).event(Kind.FSYNC, inode=1, stack=4)
+    timeline = Timeline(writer.trace(), FILE_SYSTEMS["ext4-ordered"])
+    states = islice(STRATEGIES["one-missing"](timeline, random.Random(0)), 6)
+    lost = [{int(timeline.trace.events["stack"][timeline.event[u]]) for u in state.delta} for state in states]
+    assert lost == [{1}, {2}, {3}] * 2
 
 
 def test_a_point_in_front_of_something_new_comes_before_those_of_a_loop() -> None:
