@@ -9,10 +9,10 @@ from judge import Judge
 from orders import Order
 from seeded import Several
 
-from powercut.report.events import Event, Found
-from powercut.run.budget import Budget
-from powercut.run.exploration import Exploration
-from powercut.run.jobs import Job
+from powercut.search.budget import Budget
+from powercut.search.events import Event, Found
+from powercut.search.exploration import Exploration
+from powercut.search.jobs import Job
 
 MOST_CHECKS = 800  # of one search
 MOST_SECONDS = 120.0
@@ -50,7 +50,7 @@ def checks_until_found(many: Several, order: Order) -> list[str]:
                 if bug not in at and many.shows((number, event.finding.state.state()), bug):
                     at[bug] = executor.checks
 
-    with patch("powercut.run.exploration.joint_queue", lambda timelines, *_: order(timelines)):
+    with patch("powercut.search.exploration.joint_queue", lambda timelines, *_: order(timelines)):
         search = Exploration(judge.timelines, executor, judge.owed, Budget(MOST_SECONDS), 0, tell)
         search.run()
     judge.close()

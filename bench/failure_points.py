@@ -19,7 +19,7 @@ from subprocess import DEVNULL
 
 from kit import Broken, Row, at_most, workspace
 
-from powercut.record.tracers import why_no_memory_tool
+from powercut.native_programs import why_no_memory_tool
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 

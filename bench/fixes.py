@@ -24,7 +24,7 @@ from memory_cases import memory_cases
 from several_cases import programs
 
 import powercut
-from powercut.run.trying import try_fix
+from powercut.testing.try_fix import try_fix
 
 BUDGET = "20s"
 STATES = 600

@@ -16,10 +16,10 @@ from typing import Any
 from kit import Broken
 
 from powercut.model.filesystem import ONE_ROW
-from powercut.report.events import Counts, Event, Found, Progress
-from powercut.run.session import Session
-from powercut.run.store import new_run_folder
+from powercut.runs.store import new_run_folder
+from powercut.search.events import Counts, Event, Found, Progress
 from powercut.settings import Settings
+from powercut.testing.session import Session
 from powercut.trace.reader import Trace
 
 # A mode is what it sets: strategies, and whatever else tells it from others.

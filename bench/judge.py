@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from hunt import Known
 
 from powercut.image.digest import Digester
-from powercut.report.events import Event
-from powercut.run.jobs import Job
-from powercut.run.judging import Judging
-from powercut.run.kept import Key
-from powercut.run.session import Session
+from powercut.search.events import Event
+from powercut.search.jobs import Job
+from powercut.search.judging import Judging
+from powercut.search.verdict_cache import Key
 from powercut.settings import Settings
-from powercut.states.rows import Rows
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
+from powercut.states.timelines import Rows
+from powercut.testing.session import Session
 from powercut.trace.reader import Trace
 
 Place = tuple[int, State]  # a state of the timeline of that number

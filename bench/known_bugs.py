@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hunt import Known
 
-from powercut.record.tracers import why_no_memory_tool
+from powercut.native_programs import why_no_memory_tool
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus" / "store"))

@@ -23,10 +23,10 @@ from synthetic import write_trace
 
 from powercut.model.filesystem import ONE_ROW
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.report.events import Event
-from powercut.run.budget import Budget
-from powercut.run.exploration import Exploration
-from powercut.run.jobs import Job, Result
+from powercut.search.budget import Budget
+from powercut.search.events import Event
+from powercut.search.exploration import Exploration
+from powercut.search.jobs import Job, Result
 from powercut.states.state import State
 from powercut.states.strategies import STRATEGIES
 from powercut.states.timeline import Timeline
@@ -103,7 +103,7 @@ def explore(trace: Trace, states: int) -> dict[str, Any]:
     timeline = Timeline(trace, ONE_ROW)
     built = time.perf_counter()
     strategies: dict[str, tuple[int, float]] = {}
-    with patch("powercut.run.exploration.joint_queue", shares(states, strategies)):
+    with patch("powercut.search.exploration.joint_queue", shares(states, strategies)):
         exploration = Exploration([timeline], Approving(), _nothing_owed, Budget(states=states), 0, _ignore)
         exploration.run()
     return {

@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from kit import Broken, Row, at_most
 from run import table
 
-from powercut.image.image import ObjectKind
+from powercut.image.state_image import StateImage
 from powercut.matching.matcher import Matcher
 from powercut.matching.observed import Node, ObservedImage, file_node, folder_node
 from powercut.model.filesystem import FILE_SYSTEMS, FileSystem
+from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Kind
@@ -138,7 +139,7 @@ def _state(timeline: Timeline, rnd: random.Random) -> State:
 
 
 def _nodes(timeline: Timeline, state: State) -> dict[bytes, Node]:
-    image, nodes = timeline.image(state), dict[bytes, Node]()
+    image, nodes = StateImage(timeline, state), dict[bytes, Node]()
     for name, obj in image.entries(0).items():
         if image.kind(obj) is ObjectKind.FOLDER:
             nodes[name] = folder_node(image.mode(obj))

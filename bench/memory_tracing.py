@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kit import HERE, Broken, Row, cpu_of_children, dearer, turns, workspace
 
-from powercut.record.tracers import call_tracer, memory_tool, why_no_memory_tool
+from powercut.native_programs import call_tracer, memory_tool, why_no_memory_tool
 
 sys.path.insert(0, str(HERE.parent / "corpus"))
 

@@ -18,9 +18,9 @@ from kit import HERE
 
 from powercut.findings.finding import Finding
 from powercut.race.session import RaceOptions, RaceSession
-from powercut.report.events import Event, Found, Raced
-from powercut.run.session import Session
+from powercut.search.events import Event, Found, Raced
 from powercut.settings import Settings
+from powercut.testing.session import Session
 
 sys.path.insert(0, str(HERE.parent / "corpus"))
 

@@ -19,8 +19,8 @@ from race_hunt import Hunted, Target, hunt, never
 from run import table
 
 from powercut.findings.finding import Finding
-from powercut.race.replay import replay_race
-from powercut.run.store import load_run
+from powercut.race.race_replay import replay_race
+from powercut.runs.store import load_run
 
 import race_index  # isort: skip  (of the corpus, which race_hunt put on the path)
 

@@ -24,8 +24,8 @@ from judge import Judge, Place
 from kit import Broken
 
 from powercut.assertions.build import include_folder
-from powercut.record.tracers import why_no_memory_tool
-from powercut.run.kept import Key
+from powercut.native_programs import why_no_memory_tool
+from powercut.search.verdict_cache import Key
 from powercut.states.state import State
 from powercut.states.strategies import joint_queue
 from powercut.states.strategy_names import STRATEGY_NAMES

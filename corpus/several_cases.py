@@ -34,7 +34,7 @@ from memory_cases import ENVIRONMENT
 
 import powercut
 from powercut.findings.finding import Finding, Location
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 
 SEVERAL = CORPUS / "several"
 SIGNS = {".py": "#", ".c": "//", ".h": "//", ".cpp": "//", ".js": "//"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from powercut import _engine
-from powercut.record.tracers import memory_tool
+from powercut.native_programs import memory_tool
 
 HAS_PMDK = Path("/usr/include/libpmemobj.h").exists()
 needs_pmdk = pytest.mark.skipif(not HAS_PMDK, reason="libpmemobj-dev is not there")

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from powercut.api import explore, match
-    from powercut.assertions.check import check_program, check_trace
-    from powercut.pytest_plugin import crash_test
+from typing import Any
 
 __version__ = "0.1.0"
 __all__ = ["check_program", "check_trace", "crash_test", "explore", "match"]

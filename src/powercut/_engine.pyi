@@ -83,7 +83,7 @@ def mark_sums(updates: _Items, every: int, /) -> bytes:
     """The marks of the first 0, ``every``, ``2 * every`` and so on of some updates (int32), as 64-bit numbers."""
 
 class History:
-    """The updates of one timeline, by what they change (image/index.py makes the indices)."""
+    """The updates of one timeline, by what they change (states/content_index.py makes the indices)."""
 
     def __new__(
         cls,

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from powercut.matching.ask import match
-from powercut.report.events import Event, Subscriber
-from powercut.run.session import Session
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
+from powercut.search.events import Event, Subscriber
 from powercut.settings import load_settings
+from powercut.testing.session import Session
 
 __all__ = ["explore", "match"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from powercut.run.kept import NAME
+from powercut.search.verdict_cache import NAME
 from tests.cli.kit import CHECK, World
 
 OFTEN = "for i in 1 2 3 4; do printf new > data/f.tmp && mv data/f.tmp data/f && echo saved; printf $i > data/g; done"

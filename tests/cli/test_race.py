@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from powercut.record.tracers import memory_tool
+from powercut.native_programs import memory_tool
 from tests.cli.kit import World
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))

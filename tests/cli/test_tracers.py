@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from powercut.record.tracers import memory_tool, why_no_memory_tool
+from powercut.native_programs import memory_tool, why_no_memory_tool
 from tests.cli.kit import World
 
 MAPS = """\

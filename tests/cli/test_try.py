@@ -15,8 +15,8 @@ import pytest
 import powercut
 from powercut.errors import PowercutError, UsageError
 from powercut.findings.finding import TriedOutcome
-from powercut.record.tracers import memory_tool
-from powercut.run.trying import try_fix
+from powercut.native_programs import memory_tool
+from powercut.testing.try_fix import try_fix
 from tests.cli.kit import Ended, World
 
 SAVE = """\

@@ -10,10 +10,10 @@ from typing import Any
 from powercut.image.scratch import ScratchPolicy
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.verdict import Verdict
-from powercut.run.equivalence import Equivalence
-from powercut.run.executor import LocalExecutor
-from powercut.run.jobs import Job, Result, Watching
-from powercut.states.equivalence.tree import says_the_same
+from powercut.search.decision_tree import says_the_same
+from powercut.search.equivalence import Equivalence
+from powercut.search.jobs import Job, Result, Watching
+from powercut.search.local_executor import LocalExecutor
 from powercut.states.state import State
 
 WORKERS = 2

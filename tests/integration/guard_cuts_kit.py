@@ -18,7 +18,7 @@ from powercut.guard.endings import place_calls
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog, RecordKind
 from powercut.guard.supervise import Supervisor, Watch
-from powercut.heal.plan import Plan
+from powercut.heal.heal_plan import Plan
 from powercut.heal.session import Restart, Session
 
 PROGRAMS = Path(__file__).parents[1] / "guard_programs"

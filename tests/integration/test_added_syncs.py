@@ -10,7 +10,7 @@ import pytest
 
 from powercut.errors import UsageError
 from powercut.findings.finding import AddedSync
-from powercut.record.added import put_in, write_plan
+from powercut.record.added_syncs import put_in, write_plan
 from powercut.trace.layout import Fence, Flag, Flush, Kind
 
 from .memory_kit import MAPPED, TOOL, needs_tool, opened

@@ -12,7 +12,7 @@ import pytest
 import powercut
 from powercut.assertions.build import compiler_flags, linker_flags
 from powercut.errors import UsageError
-from powercut.record.tracers import why_no_memory_tool
+from powercut.native_programs import why_no_memory_tool
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
 from tests.assertion_kit import PROGRAMS, found, marks

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 
 from harness import POWERCUT, Case, Run, build, cases, check_command, marked, powercut_test
 
-from powercut.run.trying import try_fix
+from powercut.testing.try_fix import try_fix
 
 MARKERS = {"lost": "LOST", "survived": "SURVIVED", "acknowledged": "ACKED"}
 

@@ -14,13 +14,13 @@ import pytest
 
 from powercut import _engine
 from powercut.image.digest import Digester
-from powercut.record.tracers import loads_tool, why_no_memory_tool
-from powercut.run.check import check_environment
-from powercut.run.session import Session
+from powercut.native_programs import loads_tool, why_no_memory_tool
+from powercut.oracle.check_command import check_environment
 from powercut.settings import load_settings
 from powercut.states.state import State
 from powercut.states.strategies import queue
 from powercut.states.timeline import Timeline
+from powercut.testing.session import Session
 from tests.integration.equivalence_kit import Comparison, compare
 from tests.unit.plain_images import FILE, FOLDER, OTHER, SYMLINK, PlainImage, PlainTimeline, Thing, state
 

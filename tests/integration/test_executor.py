@@ -20,9 +20,10 @@ from powercut.image.scratch import MARKER, ScratchError, ScratchPolicy, make_scr
 from powercut.image.snapshot_copy import CopyError, copy_tree
 from powercut.oracle.callable import CallableOracle
 from powercut.oracle.command import CommandOracle, substitute_path
+from powercut.oracle.protocol import Oracle, Place
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.executor import LocalExecutor, WorkerError
-from powercut.run.jobs import Job, Oracle, Place
+from powercut.search.jobs import Job
+from powercut.search.local_executor import LocalExecutor, WorkerError
 from tests.unit.plain_images import FILE, PlainImage, PlainTimeline, state
 
 VIEWS, WHY_NOT = _engine.can_enter_view()

@@ -14,9 +14,9 @@ import pytest
 
 from powercut.errors import UsageError
 from powercut.guard.endings import place_calls, remembered
-from powercut.guard.folder import nobody_writes
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog, RecordKind
+from powercut.guard.log_folder import nobody_writes
 from powercut.guard.reclaim import Reclaimed, reclaim, reclaim_ended
 from powercut.guard.supervise import Supervisor, Watch
 from powercut.trace.symbols import Symbolizer

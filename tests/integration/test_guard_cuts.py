@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 import powercut
-from powercut.guard.folder import nobody_writes
 from powercut.guard.log import RECORD, GuardLog
+from powercut.guard.log_folder import nobody_writes
 from powercut.guard.reclaim import reclaim_ended
 from powercut.heal.copies import recovery
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 from tests.needs import needs_memory_tool, needs_pmdk
 
 from .guard_cuts_kit import NOBODY, Kill, NormalForm, PlanForm, Stepper, build, differing, plan_form, same_steps

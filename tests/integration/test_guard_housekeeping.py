@@ -14,10 +14,10 @@ import pytest
 from harness import POWERCUT
 
 from powercut.errors import UsageError
-from powercut.guard.folder import nobody_writes
 from powercut.guard.history import History
 from powercut.guard.housekeeping import READY, SEGMENT, Housekeeping, keep_ready, sweep
 from powercut.guard.log import GuardLog, RecordKind, last_segment
+from powercut.guard.log_folder import nobody_writes
 from powercut.guard.supervise import Supervisor, Watch
 from tests.needs import needs_pmdk
 

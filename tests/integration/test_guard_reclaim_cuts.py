@@ -15,7 +15,7 @@ import pytest
 import powercut
 from powercut.guard.log import CHANGES, RecordKind
 from powercut.guard.reclaim import reclaim_ended
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 from tests.guard_kit import Made, Truth, start_of_log, write_segment
 
 KEEP = 3

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from powercut.commands.heal import command as heal_command
 from powercut.errors import UsageError
-from powercut.guard.folder import nobody_writes
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog
+from powercut.guard.log_folder import nobody_writes
 from powercut.guard.reclaim import reclaim_ended
 from powercut.guard.supervise import Supervisor, Watch
 from powercut.heal.changes import change, undo

@@ -18,7 +18,7 @@ import pytest
 
 from powercut.report.formats import Setting
 from powercut.report.html import render
-from powercut.run.store import SavedRun, load_run
+from powercut.runs.store import SavedRun, load_run
 from tests.cli.kit import World
 from tests.unit.report_kit import ROOT, hostile_run, sample_run
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 
 from harness import CORPUS, POWERCUT, build, marked
 
-from powercut.record.tracers import why_no_memory_tool
+from powercut.native_programs import why_no_memory_tool
 
 CASES = sorted(path.parent for path in (CORPUS / "lint").glob("*/case.toml"))
 

@@ -16,9 +16,9 @@ from harness import POWERCUT
 from pmdk_programs import MAPS, PMDK
 
 from powercut.lint.libraries import StackRoles
-from powercut.lint.memory import walk
+from powercut.lint.memory_pass import walk
 from powercut.model.memory import AUTO
-from powercut.record.tracers import why_no_memory_tool
+from powercut.native_programs import why_no_memory_tool
 from powercut.trace.layout import TableKind
 from powercut.trace.reader import Trace
 

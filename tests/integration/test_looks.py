@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from powercut.record.tracers import call_tracer
+from powercut.native_programs import call_tracer
 from powercut.trace.layout import DATA, EXTRA, INODE, KIND, LENGTH, OFFSET, PATH, Kind
 from powercut.trace.reader import Trace
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 from harness import CORPUS, POWERCUT, Run, lmdb_check, marked, powercut_test
 from memory_cases import MemoryCase, memory_cases
 
-from powercut.record.tracers import why_no_memory_tool
+from powercut.native_programs import why_no_memory_tool
 from tests.needs import HAS_PMDK
 
 MARKERS = {"lost": "LOST", "survived": "SURVIVED", "acknowledged": "ACKED"}

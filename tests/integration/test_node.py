@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from powercut.errors import EnvironmentFailure
-from powercut.report.events import Event
-from powercut.run.channel import Message, frames, pack_jobs, unpack_result
-from powercut.run.jobs import Job
-from powercut.run.judging import Judging
-from powercut.run.node_link import NodeLink
-from powercut.run.ray_executor import require_ray
-from powercut.run.session import Session
+from powercut.search.events import Event
+from powercut.search.jobs import Job
+from powercut.search.judging import Judging
+from powercut.search.messages import Message, frames, pack_jobs, unpack_result
+from powercut.search.node_link import NodeLink
+from powercut.search.ray_executor import require_ray
 from powercut.settings import Settings
 from powercut.states.strategies import queue
+from powercut.testing.session import Session
 from powercut.trace.reader import Trace
 
 MANY = "for i in 1 2 3; do printf $i > data/f.tmp; mv data/f.tmp data/f; echo saved $i; done"

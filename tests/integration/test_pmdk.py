@@ -15,8 +15,8 @@ import pmdk_programs as programs
 from harness import Run, check_command, powercut_test
 from pmdk_programs import MAPS, PMDK, STORES
 
+from powercut.native_programs import memory_tool, why_no_memory_tool
 from powercut.record.recorder import RecordOptions, record_command
-from powercut.record.tracers import memory_tool, why_no_memory_tool
 from powercut.trace.layout import Kind
 
 pytestmark = [

@@ -168,7 +168,7 @@ def test_wrong_settings_are_one_message(pytester: pytest.Pytester, options: list
     assert ended.ret != 0
     text = ended.stdout.str() + ended.stderr.str()
     assert words in text
-    assert "crash_tests.py" not in text
+    assert "pytest_plugin/crash_tests.py" not in text
 
 
 def test_a_suite_without_crash_tests_loads_nothing_heavy(pytester: pytest.Pytester) -> None:
@@ -177,7 +177,7 @@ def test_a_suite_without_crash_tests_loads_nothing_heavy(pytester: pytest.Pytest
         import sys
         def test_nothing():
             assert "powercut.pytest_plugin" in sys.modules
-            heavy = {"numpy", "msgspec", "powercut.api", "powercut.crash_tests", "click", "rich"}
+            heavy = {"numpy", "msgspec", "powercut.api", "powercut.pytest_plugin.crash_tests", "click", "rich"}
             assert not heavy & set(sys.modules)
         """
     )

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 from harness import POWERCUT, marked
 from race_cases import TWINS, RaceBuilt, RaceCase, race_cases
 
-from powercut.record.tracers import why_no_memory_tool
+from powercut.native_programs import why_no_memory_tool
 from tests.needs import HAS_PMDK
 
 MARKERS = {"stored": "WRITE", "read": "READ", "effect": "EFFECT", "taken": "LOCK"}

@@ -17,9 +17,9 @@ from harness import powercut_test
 from race_index import GRAMMAR, MAPS, Index, IndexBug, build_index, index_bugs, marked_lines
 
 from powercut.errors import UsageError
+from powercut.native_programs import why_no_memory_tool
 from powercut.race.grammar import load_grammar
 from powercut.race.seeds import Mutator
-from powercut.record.tracers import why_no_memory_tool
 
 every_map = pytest.mark.parametrize("name", MAPS)
 needs_tracer = pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memory_tool() or "nothing is missing")

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from powercut.run.jobs import Executor, Job
-from powercut.run.judging import Judging
+from powercut.search.jobs import Executor, Job
+from powercut.search.judging import Judging
 from tests.integration.test_node import prepare
 
 ray = pytest.importorskip("ray", reason="make test-ray")
@@ -162,6 +162,6 @@ def test_no_cluster_says_how_to_start_one(tmp_path: Path) -> None:
 
 def on(judging: Judging, address: str) -> Any:
     """An executor of this process on the cluster."""
-    from powercut.run.ray_executor import RayExecutor
+    from powercut.search.ray_executor import RayExecutor
 
     return RayExecutor(judging.timelines[0].trace.content, judging.node_setup(), address)

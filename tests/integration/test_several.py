@@ -23,9 +23,9 @@ from harness import POWERCUT
 from several_cases import Judged, Program, judge, mending, programs, search
 
 from powercut.findings.baseline import Baseline, Known
-from powercut.record.tracers import why_no_memory_tool
-from powercut.run.figures import exit_code
-from powercut.run.store import SavedRun
+from powercut.native_programs import why_no_memory_tool
+from powercut.runs.store import SavedRun
+from powercut.testing.run_figures import exit_code
 from tests.needs import HAS_PMDK
 
 # The first mistake is mended, then all others: in the same helper, on the same line, in the same file, in threads, in

@@ -29,7 +29,7 @@ from store_cases import SOURCE, SYNCS, Store
 
 from powercut.findings.places import Places
 from powercut.model.filesystem import FILE_SYSTEMS
-from powercut.record.tracers import why_no_memory_tool
+from powercut.native_programs import why_no_memory_tool
 from powercut.states.timeline import Timeline
 from powercut.syncs.sites import find_sites
 from powercut.trace.layout import Kind

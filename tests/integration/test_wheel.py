@@ -22,7 +22,7 @@ import yaml
 from scikit_build_core.build import build_sdist
 
 from powercut import __version__
-from powercut.record.tracers import why_no_memory_tool
+from powercut.native_programs import why_no_memory_tool
 from powercut.trace.lines import line_reader
 
 from .conftest import built_once

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from powercut.image.image import ObjectKind
+from powercut.image.state_image import StateImage
 from powercut.model.filesystem import FileSystem
 from powercut.states.lattice import Lattice
+from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from tests.kernel import questions
@@ -29,7 +30,7 @@ def allows(row: FileSystem, question: questions.Question) -> bool:
 
 
 def _facts(timeline: Timeline, state: State) -> questions.State:
-    image, found = timeline.image(state), {}
+    image, found = StateImage(timeline, state), {}
 
     def walk(folder: int, prefix: str) -> None:
         for name, obj in image.entries(folder).items():

@@ -8,9 +8,10 @@ from itertools import count
 
 import pytest
 
-from powercut.image.image import ObjectKind
+from powercut.image.state_image import StateImage
 from powercut.model.filesystem import FILE_SYSTEMS, Datasync, FileSystem, Rename
 from powercut.states.lattice import Lattice
+from powercut.states.objects import ObjectKind
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from tests.models.brute_force import all_images
@@ -23,7 +24,7 @@ MOST_PENDING = 9  # the twin tries every subset
 
 
 def engine_image(timeline: Timeline, state: State):
-    image, found = timeline.image(state), {}
+    image, found = StateImage(timeline, state), {}
 
     def walk(folder: int, prefix: str) -> None:
         for name, obj in image.entries(folder).items():

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from powercut.findings.finding import Finding
-from powercut.image.image import ObjectKind
+from powercut.image.state_image import StateImage
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.report.events import Counts
-from powercut.run.budget import Budget
-from powercut.run.exploration import Exploration
-from powercut.run.inline import InlineExecutor
+from powercut.search.budget import Budget
+from powercut.search.events import Counts
+from powercut.search.exploration import Exploration
+from powercut.search.inline_executor import InlineExecutor
+from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from tests.models.random_runs import to_trace
@@ -35,7 +36,7 @@ class ImageCheck:
 
 def files(timeline: Timeline, state: State) -> dict[str, bytes]:
     """Path -> content of every file of an image."""
-    image, found = timeline.image(state), {}
+    image, found = StateImage(timeline, state), {}
 
     def walk(folder: int, prefix: str) -> None:
         for name, obj in image.entries(folder).items():

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from powercut.image.image import BLOCK, Changes, ObjectKind
+from powercut.states.objects import BLOCK, Changes, ObjectKind
 from powercut.states.state import Base, State
 
 FILE, FOLDER, SYMLINK, OTHER = ObjectKind.FILE, ObjectKind.FOLDER, ObjectKind.SYMLINK, ObjectKind.OTHER

@@ -9,7 +9,7 @@ from powercut.findings.finding import Finding, FindingKind, Fix, Location, Saved
 from powercut.lint.misuse import make_misuse
 from powercut.lint.patterns import RENAME_UNSYNCED
 from powercut.report.formats import Setting
-from powercut.run.store import SavedRun, save_run
+from powercut.runs.store import SavedRun, save_run
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = str(ROOT / "corpus" / "demo" / "settings.py")

@@ -11,7 +11,7 @@ import pytest
 from powercut.assertions.checker import MODELS
 from powercut.assertions.kinds import kinds
 from powercut.report.assertions import check_document
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "native" / "runtime"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from powercut.errors import EnvironmentFailure, UsageError
 from powercut.heal.bitcode.dependences import deciding_blocks
 from powercut.heal.bitcode.slicing import Slice, StaticCode, in_order
-from powercut.heal.plan import Step
+from powercut.heal.heal_plan import Step
 from powercut.trace.symbols import Frame
 
 # In C, with one statement in each line, whose number its location has:

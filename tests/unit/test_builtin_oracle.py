@@ -7,9 +7,9 @@ import pytest
 from powercut.findings.finding import Finding
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.builtin import BuiltinOracle
-from powercut.run.budget import Budget
-from powercut.run.exploration import Exploration
-from powercut.run.inline import InlineExecutor
+from powercut.search.budget import Budget
+from powercut.search.exploration import Exploration
+from powercut.search.inline_executor import InlineExecutor
 from powercut.states.timeline import Timeline
 from tests.models.random_runs import to_trace
 

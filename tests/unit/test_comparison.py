@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from powercut.report.comparison import compare, comparison_document, comparison_text
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 from tests.unit.report_kit import hostile_run, sample_run
 
 

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powercut import _engine
-from powercut.image.image import BLOCK, ObjectKind
-from powercut.image.index import ImageIndex
+from powercut.states.content_index import ContentIndex
+from powercut.states.objects import BLOCK, ObjectKind
 from powercut.states.state import NEVER
 from powercut.states.tree import Thing, Tree
 from powercut.states.updates import UpdateKind, Updates
@@ -61,7 +61,7 @@ class World:
         return number
 
     def history(self) -> _engine.History:
-        return ImageIndex(cast(Trace, Blobs()), self.updates, self.tree, garbage=self.garbage).history
+        return ContentIndex(cast(Trace, Blobs()), self.updates, self.tree, garbage=self.garbage).history
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 from powercut.image.digest import Digester
-from powercut.image.image import ObjectKind
-from powercut.image.view import StateImage
+from powercut.image.state_image import StateImage
 from powercut.model.filesystem import FILE_SYSTEMS
+from powercut.states.objects import ObjectKind
 from powercut.states.state import Base, State
 from powercut.states.strategies import queue, total_states
 from powercut.states.timeline import Timeline
@@ -85,7 +85,7 @@ def test_digests_tell_images_apart_exactly() -> None:
         by_digest: dict[int, Content] = {}
         by_image: dict[Content, int] = {}
         for state in some_states(timeline, seed):
-            digest, image = digester.digest(state), content_of(timeline.image(state))
+            digest, image = digester.digest(state), content_of(StateImage(timeline, state))
             equal += image in by_image
             assert by_digest.setdefault(digest, image) == image
             assert by_image.setdefault(image, digest) == digest
@@ -102,7 +102,7 @@ def test_whole_digests_are_those_of_the_content_whatever_trace_made_it() -> None
         timeline = Timeline(to_trace(RunMaker(seed).make(7)), list(FILE_SYSTEMS.values())[seed % len(FILE_SYSTEMS)])
         digester = Digester(timeline, whole=True)
         for number, state in enumerate(some_states(timeline, seed, 20)):
-            digest, image = digester.digest(state), timeline.image(state)
+            digest, image = digester.digest(state), StateImage(timeline, state)
             content = content_of(image)
             met += content in by_image
             assert by_digest.setdefault(digest, content) == content

@@ -18,17 +18,17 @@ from powercut.findings.finding import Finding, FindingKind, Fix, Location, Saved
 from powercut.matching.differences import Difference
 from powercut.matching.result import Fate, MatchResult, Moment, RowAnswer
 from powercut.model.filesystem import FILE_SYSTEMS
-from powercut.report.document import document, tried_document
-from powercut.report.events import Counts
+from powercut.report.json_report import document, tried_document
 from powercut.report.match import match_document
 from powercut.report.syncs import syncs_document
-from powercut.report.trying import TrialDocument
-from powercut.run.figures import states_of
-from powercut.run.store import BehaviorCounts, SavedRun
+from powercut.report.try_text import TrialDocument
+from powercut.runs.store import BehaviorCounts, SavedRun
+from powercut.search.events import Counts
 from powercut.settings import Settings, load_settings
 from powercut.states.estimate import Estimate
 from powercut.syncs.sites import Site
-from powercut.syncs.verdict import Judgement, Need, SyncReport, SyncsRun, Why
+from powercut.syncs.sync_verdict import Judgement, Need, SyncReport, SyncsRun, Why
+from powercut.testing.run_figures import states_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from powercut.oracle.image_queries import Ask, Question
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.economy import STAKE, Economy
-from powercut.states.equivalence import tree as tree_module
-from powercut.states.equivalence.questions import Ask, Question
-from powercut.states.equivalence.tree import DecisionTree
+from powercut.search import decision_tree as tree_module
+from powercut.search.decision_tree import DecisionTree
+from powercut.search.watch_cost import STAKE, Economy
 
 Told = tuple[bytes, ...]
 Program = dict[Told, int]

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from powercut.errors import UsageError
 from powercut.guard.endings import place_calls
-from powercut.guard.folder import nobody_writes
 from powercut.guard.log import CHANGES, GuardLog, RecordKind
+from powercut.guard.log_folder import nobody_writes
 from powercut.guard.reclaim import reclaim, reclaim_ended
 from powercut.heal.leaks import _allocations
 from tests.guard_kit import Made, Truth, history_of, size_of, start_of_log, told_by, write_segment

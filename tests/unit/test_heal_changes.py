@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from powercut.errors import UsageError
-from powercut.guard.folder import nobody_uses
+from powercut.guard.log_folder import nobody_uses
 from powercut.heal import changes
 from powercut.heal.changes import change, undo
 from powercut.heal.reversion import Patch

@@ -13,7 +13,7 @@ from lxml import html
 from powercut.findings.finding import Location
 from powercut.report.heal_document import AttemptDocument, HealDocument, HealingDocument, HealOutcome, StepDocument
 from powercut.report.html.heal import render
-from powercut.run.store import to_json
+from powercut.runs.store import to_json
 from tests.unit.report_kit import HOSTILE, ROOT
 from tests.unit.test_docs import keys
 from tests.unit.test_html_report import assert_harmless

@@ -14,14 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
-from powercut.image.image import ObjectKind
-from powercut.image.view import StateImage
+from powercut.image.state_image import StateImage, files_of
 from powercut.model.filesystem import FILE_SYSTEMS
-from powercut.report.difference import files_of
 from powercut.report.formats import Setting
 from powercut.report.html import render
 from powercut.report.html.images import compare_folders, differing_rows
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
+from powercut.states.objects import ObjectKind
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from tests.models.random_runs import RunMaker, to_trace
@@ -128,7 +127,7 @@ def test_what_is_shown_as_changed_is_what_differs(seed: int, choice: int) -> Non
     pending = timeline.pending(point)
     crashed = timeline.without(pending[choice % 3 :: 2], point)
     whole = State(point, Base.ISSUED, frozenset())
-    before, after = plain(timeline.image(whole)), plain(timeline.image(crashed))
+    before, after = plain(StateImage(timeline, whole)), plain(StateImage(timeline, crashed))
     expected = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     found = compare_folders(timeline, whole, crashed)
     assert found.more_changed == 0

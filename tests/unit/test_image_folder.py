@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from powercut.image import content as content_module
 from powercut.image import folder as folder_module
 from powercut.image.folder import ImageFolder
-from powercut.image.image import BLOCK
+from powercut.image.inotify import Watch, WatchLimit
 from powercut.image.scratch import ScratchError
-from powercut.image.watch import Watch, WatchLimit
+from powercut.states.objects import BLOCK
 from powercut.states.state import State
 from tests.unit.plain_images import FILE, FOLDER, OTHER, SYMLINK, PlainImage, PlainTimeline, Thing, state
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from powercut.lint.files import FilePass
-from powercut.lint.memory import persistent_files, walk
+from powercut.lint.file_pass import FilePass
+from powercut.lint.memory_pass import persistent_files, walk
 from powercut.lint.sightings import Sightings
 from powercut.model.memory import AUTO
 from powercut.trace.layout import FRAME, Channel, Flag, Flush, Kind, MemoryKind, TableKind

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from powercut.errors import UsageError
-from powercut.lint.memory import SITE, MemoryPass, Seen, walk
+from powercut.lint.memory_pass import SITE, MemoryPass, Seen, walk
 from powercut.model.memory import AUTO, EADR
 from powercut.trace.layout import FRAME, Fence, Flag, Flush, Kind, MemoryKind, TableKind
 from powercut.trace.writer import TraceWriter

@@ -9,13 +9,13 @@ import pytest
 
 import powercut
 from powercut.errors import EnvironmentFailure, UsageError
-from powercut.image.image import ObjectKind
-from powercut.matching import folder as folder_module
-from powercut.matching.folder import read_folder
+from powercut.matching import read_folder as folder_module
 from powercut.matching.matcher import Matcher
 from powercut.matching.observed import Node, ObservedImage, file_node, folder_node, link_node
+from powercut.matching.read_folder import read_folder
 from powercut.matching.result import MatchResult
 from powercut.model.filesystem import FILE_SYSTEMS
+from powercut.states.objects import ObjectKind
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from powercut.errors import UsageError
-from powercut.run.plan import Plan, find_plan, load_plan, save_plan
-from powercut.run.store import find_run
+from powercut.runs.run_plan import Plan, find_plan, load_plan, save_plan
+from powercut.runs.store import find_run
 from powercut.settings import Settings
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from powercut.image.state_image import StateImage
 from powercut.race.accesses import Accesses
 from powercut.race.inconsistencies import Inconsistency, inconsistencies
 from powercut.report.listing import list_trace
@@ -97,7 +98,7 @@ def test_the_last_moment_is_just_before_the_guarantee_and_holds_all_the_rest() -
     race.store(TWO, 256, 9)
     timeline, (found,) = found_in(race)
     assert timeline.is_possible(found.closing)
-    image = timeline.image(found.closing)
+    image = StateImage(timeline, found.closing)
     words = [int.from_bytes(image.read(1, offset, 8), "little") for offset in (0, 128, 192, 256)]
     assert words == [0, 7, 9, 0]
 

@@ -13,16 +13,16 @@ from rich.console import Console
 
 from powercut.errors import ExitCode, UsageError
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, Race
-from powercut.report import document, junit, sarif
-from powercut.report.events import Raced
+from powercut.report import json_report, junit, sarif
 from powercut.report.formats import FORMATS
 from powercut.report.problems import Outcome, verdict
 from powercut.report.race import raced_table
-from powercut.report.run import run_text
+from powercut.report.run_text import run_text
 from powercut.report.terminal import progress_line
-from powercut.run.figures import exit_code
-from powercut.run.replay import rebuild_timeline
-from powercut.run.store import SavedRun, load_run, save_run
+from powercut.runs.replay import rebuild_timeline
+from powercut.runs.store import SavedRun, load_run, save_run
+from powercut.search.events import Raced
+from powercut.testing.run_figures import exit_code
 from tests.unit.report_kit import HOSTILE, STATE, place, setting_of
 from tests.unit.test_report_formats import NOWHERE, junit_schema, sarif_schema
 
@@ -58,7 +58,7 @@ def hostile_race() -> SavedRun:
 @pytest.mark.parametrize("run", [race_run("error", "note"), race_run(), hostile_race()])
 def test_reports_of_races_fit_their_schemas(run: SavedRun) -> None:
     sarif_schema().validate(json.loads(sarif.render(run, NOWHERE)))
-    jsonschema.validate(json.loads(document.render(run, NOWHERE)), document.schema())
+    jsonschema.validate(json.loads(json_report.render(run, NOWHERE)), json_report.schema())
     junit_schema().assertValid(etree.fromstring(junit.render(run, NOWHERE)))
 
 

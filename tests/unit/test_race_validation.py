@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from powercut.image.state_image import StateImage
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.race.accesses import Accesses
 from powercut.race.inconsistencies import Inconsistency, inconsistencies
@@ -86,7 +87,7 @@ def needs_pointer(offset: int):
     """A check that refuses what another word holds without the pointer."""
 
     def check(timeline: Timeline, state: State) -> Verdict:
-        image = timeline.image(state)
+        image = StateImage(timeline, state)
         pointer, other = (image.read(1, at, 8) != bytes(8) for at in (0, offset))
         return Verdict(Outcome.FAIL, 1) if other and not pointer else Verdict(Outcome.PASS)
 
@@ -127,7 +128,7 @@ def test_an_output_needs_a_check(recovery) -> None:
     assert Validator(recovery(NOTHING), None).judge(timeline, found).standing is Standing.UNCONFIRMED
 
     def check(timeline: Timeline, state: State) -> Verdict:
-        there = timeline.image(state).read(1, 0, 8) != bytes(8)
+        there = StateImage(timeline, state).read(1, 0, 8) != bytes(8)
         return Verdict(Outcome.FAIL, 1) if timeline.acked(state.point) and not there else Verdict(Outcome.PASS)
 
     assert Validator(recovery(NOTHING), check).judge(timeline, found).standing is Standing.BUG

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from powercut.errors import UsageError
 from powercut.image.digest import Digester
-from powercut.image.image import ObjectKind
+from powercut.image.state_image import StateImage
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.report.listing import list_trace
+from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.strategies import queue, total_states
 from powercut.states.timeline import Timeline
@@ -140,7 +141,7 @@ def use(timeline: Timeline) -> None:
 
 def walk(timeline: Timeline, state: State) -> None:
     """Every name of an image leads somewhere, and none into itself."""
-    image = timeline.image(state)
+    image = StateImage(timeline, state)
     waiting = [(0, 0)]
     while waiting:
         folder, depth = waiting.pop()

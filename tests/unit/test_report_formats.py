@@ -18,13 +18,13 @@ from lxml import etree
 from markdown_it import MarkdownIt
 
 from powercut.errors import UsageError
-from powercut.report import document, github, junit, markdown, sarif
+from powercut.report import github, json_report, junit, markdown, sarif
 from powercut.report.formats import FORMATS, Setting, format_named
 from powercut.report.html import own_text
+from powercut.report.kind_texts import RULES
 from powercut.report.problems import missing_sources
-from powercut.report.rules import RULES
-from powercut.report.run import run_text
-from powercut.run.store import SavedRun
+from powercut.report.run_text import run_text
+from powercut.runs.store import SavedRun
 from tests.unit.report_kit import HOSTILE, ROOT, hostile_run, sample_run, setting_of
 from tests.unit.schemas import junit_schema, stored_schema
 
@@ -56,7 +56,7 @@ def test_reports_look_as_they_did(form: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("run", [sample_run(), hostile_run(), SavedRun(), SavedRun(interrupted=True)])
 def test_sarif_and_json_and_junit_fit_their_schemas(run: SavedRun) -> None:
     sarif_schema().validate(json.loads(sarif.render(run, NOWHERE)))
-    jsonschema.validate(json.loads(document.render(run, NOWHERE)), document.schema())
+    jsonschema.validate(json.loads(json_report.render(run, NOWHERE)), json_report.schema())
     junit_schema().assertValid(etree.fromstring(junit.render(run, NOWHERE)))
 
 
@@ -66,10 +66,10 @@ def test_the_schemas_can_refuse() -> None:
     log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"] = 0
     with pytest.raises(jsonschema.ValidationError):
         sarif_schema().validate(log)
-    report = json.loads(document.render(sample_run(), NOWHERE))
+    report = json.loads(json_report.render(sample_run(), NOWHERE))
     del report["findings"][0]["id"]
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(report, document.schema())
+        jsonschema.validate(report, json_report.schema())
     assert not junit_schema().validate(etree.fromstring(b"<testsuites><testsuite/></testsuites>"))
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from powercut.findings.patience import Over, Patience
 from powercut.findings.questions import Oracle, OutOfTime, Question, first_failing, gallop
 from powercut.findings.shrink import Shrinker
+from powercut.findings.time_limit import Over, TimeLimit
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.states.state import Base, State
@@ -38,7 +38,7 @@ def log_of(count: int) -> Timeline:
 
 def shrunk(timeline: Timeline, fails: Callable[[State], bool], state: State) -> tuple[State, int]:
     counted = Counted(fails)
-    oracle = Oracle(counted.judge, Patience())
+    oracle = Oracle(counted.judge, TimeLimit())
     return Shrinker(0, timeline, oracle, Question(state), lambda some: some).shrink().state, counted.asked
 
 
@@ -82,7 +82,7 @@ def test_when_time_ends_the_best_so_far_is_known() -> None:
         left -= len(questions)
         return counted.judge(number, questions, over) if left >= 0 else [None] * len(questions)
 
-    shrinker = Shrinker(0, timeline, Oracle(judge, Patience()), Question(everything_lost(timeline)), lambda some: some)
+    shrinker = Shrinker(0, timeline, Oracle(judge, TimeLimit()), Question(everything_lost(timeline)), lambda some: some)
     with pytest.raises(OutOfTime):
         shrinker.shrink()
     assert wanted in shrinker.best.state.delta

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powercut.starter.files import check_text, settings_text
+from powercut.starter.first_files import check_text, settings_text
 from powercut.starter.survey import Changed, Survey
 from tests.unit.report_kit import HOSTILE
 

@@ -10,7 +10,7 @@ import pytest
 
 from powercut.errors import EnvironmentFailure, UsageError
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
-from powercut.run.store import (
+from powercut.runs.store import (
     SavedRun,
     find_finding,
     find_run,

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.builtin import BuiltinOracle
-from powercut.report.events import Event
-from powercut.run import exploration
-from powercut.run.budget import Budget
-from powercut.run.exploration import Exploration
-from powercut.run.inline import InlineExecutor
+from powercut.search import exploration
+from powercut.search.budget import Budget
+from powercut.search.events import Event
+from powercut.search.exploration import Exploration
+from powercut.search.inline_executor import InlineExecutor
 from powercut.states import strategies
 from powercut.states.state import Base, State
 from powercut.states.strategies import FIRST_TURN, STRATEGIES, is_enumerable, queue, total_states

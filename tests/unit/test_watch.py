@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from powercut.image.watch import Watch
+from powercut.image.inotify import Watch
 
 
 @pytest.fixture

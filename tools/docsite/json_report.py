@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from powercut.report.document import schema
+from powercut.report.json_report import schema
 
 
 def reference() -> str:

@@ -15,7 +15,7 @@ from powercut import _engine
 from powercut.assertions.build import checker
 from powercut.assertions.outcome import Outcome, checker_failed, read_outcome
 from powercut.errors import EnvironmentFailure, UsageError, suggestion
-from powercut.record.recorder import find_program
+from powercut.programs import find_program
 
 HUNG, INTERRUPTED = "hung", "interrupted"
 MODELS = ("x86", "eadr", "hops", "armv8")

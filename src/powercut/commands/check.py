@@ -14,7 +14,7 @@ from powercut.errors import EnvironmentFailure, UsageError
 
 if TYPE_CHECKING:
     from powercut.assertions.check import Checked
-    from powercut.run.store import SavedRun
+    from powercut.runs.store import SavedRun
 
 
 @click.command("check")
@@ -90,7 +90,7 @@ def _new_file(name: str) -> Path:
 def _run_of(checked: Checked, seconds: float) -> SavedRun:
 
     from powercut.assertions.checker import INTERRUPTED
-    from powercut.run.store import SavedRun
+    from powercut.runs.store import SavedRun
 
     facts = {name: getattr(checked, name) for name in ("operations", "threads", "code", "signal", "ending")}
     return SavedRun(
@@ -107,9 +107,9 @@ def _run_of(checked: Checked, seconds: float) -> SavedRun:
 
 def _mark_known(run: SavedRun, path: Path, write: bool) -> None:
     from powercut.assertions.kinds import kinds
-    from powercut.report.events import Said
     from powercut.report.terminal import Terminal
-    from powercut.run.known import apply_baseline
+    from powercut.runs.apply_baseline import apply_baseline
+    from powercut.search.events import Said
 
     with Terminal() as terminal:
         for note in run.notes:
@@ -123,7 +123,7 @@ def _report(run: SavedRun, checked: Checked, output: Path | None, json_file: str
     from powercut.commands.outcome import write_report
     from powercut.errors import ExitCode
     from powercut.report.assertions import check_document, check_text, has_new_failures
-    from powercut.run.store import new_run_folder, save_run
+    from powercut.runs.store import new_run_folder, save_run
 
     folder = None
     try:

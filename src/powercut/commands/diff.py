@@ -25,9 +25,9 @@ def command(old: str, new: str, json_file: str | None, output: str | None) -> in
     """
     from powercut.commands.outcome import write_report
     from powercut.errors import ExitCode
+    from powercut.printable import printable
     from powercut.report.comparison import compare, comparison_document, comparison_text
-    from powercut.report.printable import printable
-    from powercut.run.store import find_run, load_run
+    from powercut.runs.store import find_run, load_run
 
     folder = saved_runs(output)
     comparison = compare(*(load_run(find_run(folder, name)) for name in (old, new)))

@@ -35,8 +35,8 @@ def command(trace_file: str, write_baseline: bool, **options: Any) -> int:
 
     from powercut.findings.sources import Sources
     from powercut.report.terminal import Terminal
-    from powercut.run.session import Session
-    from powercut.run.store import new_run_folder
+    from powercut.runs.store import new_run_folder
+    from powercut.testing.session import Session
     from powercut.trace.reader import Trace
 
     settings, cwd = settings_from(options)

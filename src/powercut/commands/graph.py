@@ -35,7 +35,7 @@ def command(
     powercut graph run.trace                          the list
     powercut graph run.trace --behavior 3 -o third.svg
     """
-    from powercut.run.store import write_durably
+    from powercut.runs.store import write_durably
 
     if Path(what).is_file():
         picture = _of_trace(_timeline(what, fs, memory), behavior, svg is not None)
@@ -77,8 +77,8 @@ def _of_trace(timeline: Timeline, number: int | None, draws: bool) -> str:
 
 def _of_finding(name: str, output: Path) -> str:
     from powercut.report.graph import draw_graph
-    from powercut.run.replay import rebuild
-    from powercut.run.store import find_finding
+    from powercut.runs.replay import rebuild
+    from powercut.runs.store import find_finding
     from powercut.states.behaviors.around import behavior_around
 
     folder, _, finding = find_finding(output, name)

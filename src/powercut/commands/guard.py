@@ -48,8 +48,8 @@ def command(
     powercut guard --check './ping --port 11211' --every 5 -- ./server
     """
     from powercut.guard.supervise import Supervisor, Watch
-    from powercut.record.recorder import find_program
-    from powercut.run.check import check_command
+    from powercut.oracle.check_command import check_command
+    from powercut.programs import find_program
 
     def say(text: str) -> None:
         click.echo(f"powercut: {text}", err=True)

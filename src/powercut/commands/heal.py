@@ -15,9 +15,9 @@ from powercut.errors import ExitCode
 
 if TYPE_CHECKING:
     from powercut.commands.outcome import Outputs
-    from powercut.heal.plan import Plan
+    from powercut.heal.failing_restart import Attempt
+    from powercut.heal.heal_plan import Plan
     from powercut.heal.session import Session
-    from powercut.heal.workshop import Attempt
     from powercut.report.heal_document import Result
 
 
@@ -87,8 +87,8 @@ def command(
     powercut heal --undo .powercut/guard/heal-1.json
     """
     from powercut.commands.outcome import Outputs
-    from powercut.guard.folder import nobody_uses, nobody_writes
     from powercut.guard.log import require_log
+    from powercut.guard.log_folder import nobody_uses, nobody_writes
     from powercut.heal.changes import undo as undo_healing
     from powercut.heal.healer import MODES
     from powercut.heal.session import Restart, Session
@@ -123,7 +123,7 @@ def _heal(session: Session, plan: Plan, first: Attempt, outputs: Outputs, *, onl
     from powercut.report.heal import plan_text
     from powercut.report.heal_document import HealOutcome, Result, heal_document
     from powercut.report.html.heal import render
-    from powercut.run.store import to_json
+    from powercut.runs.store import to_json
 
     click.echo(plan_text(session, plan, first), nl=False, err=outputs.in_pipe)
     _compare(session, first)
@@ -142,7 +142,7 @@ def _heal(session: Session, plan: Plan, first: Attempt, outputs: Outputs, *, onl
 
 
 def _try(session: Session, plan: Plan, *, in_pipe: bool, yes: bool) -> Result:
-    from powercut.heal.plan import discarded
+    from powercut.heal.heal_plan import discarded
     from powercut.report.heal_document import HealOutcome, Result
 
     healing, pool = session.heal(plan), session.history.pool.path

@@ -30,9 +30,9 @@ def command(workload: tuple[str, ...], dir: str | None, force: bool) -> int:
     powercut init --dir data -- ./store fill data
     """
     from powercut.report.terminal import Terminal
-    from powercut.run.session import Session
-    from powercut.run.store import write_durably
-    from powercut.starter.files import CHECK, check_text, settings_text
+    from powercut.runs.store import write_durably
+    from powercut.runs.workspace import Workspace
+    from powercut.starter.first_files import CHECK, check_text, settings_text
     from powercut.starter.survey import survey
 
     target = Path(_SETTINGS)
@@ -40,7 +40,7 @@ def command(workload: tuple[str, ...], dir: str | None, force: bool) -> int:
         raise UsageError("settings-exist", f"{target} exists.", "Use --force to write it anew.")
     settings, cwd = settings_from({"dir": dir})
     with Terminal() as terminal, tempfile.TemporaryDirectory(prefix="powercut-init-") as folder:
-        found = survey(Session(settings, cwd, terminal.tell).record(workload, Path(folder) / "trace"))
+        found = survey(Workspace(settings, cwd, terminal.tell).record(workload, Path(folder) / "trace"))
     where = str(Path(settings.dir or ".") / found.folder)
     if not os.path.lexists(CHECK):
         write_durably(Path(CHECK), check_text(found).encode())

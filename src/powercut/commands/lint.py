@@ -36,10 +36,10 @@ def command(
     from powercut.lint.analysis import analyse, gaps
     from powercut.lint.patterns import PATTERNS
     from powercut.model.memory import memory as memory_row
-    from powercut.report.events import Said
     from powercut.report.lint import lint_document, lint_text
     from powercut.report.terminal import Terminal
-    from powercut.run.known import apply_baseline
+    from powercut.runs.apply_baseline import apply_baseline
+    from powercut.search.events import Said
     from powercut.trace.reader import Trace
 
     settings, cwd = settings_from({"memory": memory, "baseline": baseline})

@@ -201,7 +201,7 @@ def stop_printing() -> None:
 
 def complain(text: str, code: int) -> int:
     """Say what went wrong; the exit code."""
-    from powercut.report.printable import printable
+    from powercut.printable import printable
 
     with suppress(OSError):  # standard error may be closed or full; the exit code still tells
         click.echo(f"powercut: {printable(text)}", err=True)

@@ -44,8 +44,8 @@ def command(
     """
     from powercut.commands.outcome import write_report
     from powercut.matching.ask import match
+    from powercut.printable import printable
     from powercut.report.match import exit_code, match_document, match_text
-    from powercut.report.printable import printable
 
     result = match(trace_file, image, fs, after=after, before=before, memory=memory)
     for note in result.notes:

@@ -50,14 +50,14 @@ def _formats() -> Iterable[str]:
 
 def _runs() -> Iterable[str]:
     from powercut.commands.options import saved_runs
-    from powercut.run.store import saved_runs as folders
+    from powercut.runs.store import saved_runs as folders
 
     return [folder.name for folder in folders(saved_runs(None))]
 
 
 def _findings() -> Iterable[str]:
     from powercut.commands.options import saved_runs
-    from powercut.run.store import find_run, load_run
+    from powercut.runs.store import find_run, load_run
 
     return [finding.id for finding in load_run(find_run(saved_runs(None))).findings]
 

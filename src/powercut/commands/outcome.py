@@ -15,9 +15,9 @@ import click
 
 from powercut.commands.main import INTERRUPTED, complain, describe, stop_printing
 from powercut.report.formats import FORMATS, Setting, format_named
-from powercut.report.run import run_text
-from powercut.run.figures import exit_code
-from powercut.run.store import SavedRun, to_json, write_durably
+from powercut.report.run_text import run_text
+from powercut.runs.store import SavedRun, to_json, write_durably
+from powercut.testing.run_figures import exit_code
 
 STANDARD_OUTPUT = "-"
 Action = Callable[[], None]

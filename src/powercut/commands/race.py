@@ -66,7 +66,7 @@ def command(
     from powercut.commands.outcome import Outputs, report_run
     from powercut.race.session import RaceOptions, RaceSession
     from powercut.report.terminal import Terminal
-    from powercut.run.session import Session
+    from powercut.runs.workspace import Workspace
 
     if threads is not None and grammar is None:
         raise click.UsageError("--threads says how many threads a grammar's commands are for: give --grammar, too.")
@@ -74,7 +74,7 @@ def command(
     settings, cwd = settings_from(options)
     folder_of_seeds, file = (Path(name) if name is not None else None for name in (seeds, grammar))
     with Terminal() as terminal:
-        session = Session(settings, cwd, terminal.tell, write_baseline=write_baseline)
+        workspace = Workspace(settings, cwd, terminal.tell, write_baseline=write_baseline)
         race = RaceOptions(folder_of_seeds, file, recovery, schedule, jobs or 0, threads, max_findings, max_executions)
-        run, folder = RaceSession(session, race).run(workload)
+        run, folder = RaceSession(workspace, race).run(workload)
     return report_run(run, folder, outputs)

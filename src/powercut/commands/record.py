@@ -33,13 +33,13 @@ def command(workload: tuple[str, ...], trace_file: str, force: bool, **options: 
     _check_target(path, force)
     from powercut.record.recorder import trace_full
     from powercut.report.terminal import Terminal
-    from powercut.run.session import Session
+    from powercut.runs.workspace import Workspace
     from powercut.trace.layout import Kind
 
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with Terminal() as terminal:
-            trace = Session(settings, cwd, terminal.tell).record(workload, unfinished)
+            trace = Workspace(settings, cwd, terminal.tell).record(workload, unfinished)
         unfinished.rename(path)  # an older trace is replaced by a whole one, or stays
     except EnvironmentFailure as error:
         if error.slug != "trace-full" or path.exists():

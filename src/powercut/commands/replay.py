@@ -28,15 +28,15 @@ def command(name: str, output: str | None, image: str | None, check: str | None,
     powercut replay 12/9b1c --tries 10
     """
     from powercut.errors import ExitCode
-    from powercut.run.store import find_finding
+    from powercut.runs.store import find_finding
 
     _, _, finding = find_finding(saved_runs(output), name)
     if finding.race is not None:
         return _replay_race(saved_runs(output), name, Path(image) if image else None, tries)
     from powercut.oracle.verdict import Outcome
+    from powercut.report.finding_text import explain_verdict
     from powercut.report.terminal import Terminal
-    from powercut.report.text import explain_verdict
-    from powercut.run.replay import replay
+    from powercut.runs.replay import replay
 
     with Terminal() as terminal:
         verdict = replay(saved_runs(output), name, Path(image) if image else None, check, terminal.tell)
@@ -50,10 +50,10 @@ def _replay_race(output: Path, name: str, image: Path | None, tries: int) -> int
     """Execute the program with the saved input and schedule."""
     from powercut import _engine
     from powercut.errors import ExitCode
-    from powercut.race.replay import replay_race
+    from powercut.race.race_replay import replay_race
     from powercut.report.terminal import Terminal
-    from powercut.run.replay import export_image, rebuild
-    from powercut.run.store import find_finding
+    from powercut.runs.replay import export_image, rebuild
+    from powercut.runs.store import find_finding
 
     folder, run, finding = find_finding(output, name)
     assert finding.race is not None

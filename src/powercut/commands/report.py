@@ -39,11 +39,11 @@ def command(name: str | None, form: str | None, file: str, schema: bool, output:
     """
     from powercut.commands.outcome import Outputs, do_all, report_actions
     from powercut.findings.sources import Sources, reading
-    from powercut.report.document import schema as json_schema
-    from powercut.report.printable import printable
+    from powercut.printable import printable
+    from powercut.report.json_report import schema as json_schema
     from powercut.report.problems import changed_sources, missing_sources
     from powercut.report.source import changes_told
-    from powercut.run.store import find_run, load_run, to_json
+    from powercut.runs.store import find_run, load_run, to_json
 
     if schema:
         click.echo(to_json(json_schema()), nl=False)

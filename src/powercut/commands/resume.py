@@ -11,7 +11,7 @@ from powercut.commands.names import complete_runs
 from powercut.commands.options import report_options, saved_runs
 
 if TYPE_CHECKING:
-    from powercut.run.plan import Plan
+    from powercut.runs.run_plan import Plan
     from powercut.settings import Settings
 
 
@@ -38,8 +38,8 @@ def command(name: str | None, output: str | None, **given: Any) -> int:
     from powercut.commands.outcome import Outputs, report_run
     from powercut.errors import UsageError
     from powercut.report.terminal import Terminal
-    from powercut.run.plan import find_plan, load_plan
-    from powercut.run.session import Session
+    from powercut.runs.run_plan import find_plan, load_plan
+    from powercut.testing.session import Session
     from powercut.trace.reader import Trace
 
     outputs = Outputs.taken_from(given)

@@ -48,8 +48,8 @@ def _show_trace(path: str) -> None:
 
 
 def _show_run(name: str | None, output: Path) -> None:
-    from powercut.report.run import run_text
-    from powercut.run.store import find_run, load_run
+    from powercut.report.run_text import run_text
+    from powercut.runs.store import find_run, load_run
 
     folder = find_run(output, name)
     click.echo(run_text(load_run(folder), folder))
@@ -57,13 +57,13 @@ def _show_run(name: str | None, output: Path) -> None:
 
 def _show_finding(name: str, output: Path, diff: bool) -> None:
     from powercut.findings.sources import Sources, files_of, reading
+    from powercut.printable import printable
     from powercut.report.difference import image_difference
+    from powercut.report.finding_text import explain
     from powercut.report.lint import explain_misuse
-    from powercut.report.printable import printable
     from powercut.report.source import changes_told
-    from powercut.report.text import explain
-    from powercut.run.replay import rebuild
-    from powercut.run.store import find_finding, find_misuse
+    from powercut.runs.replay import rebuild
+    from powercut.runs.store import find_finding, find_misuse
 
     found = find_misuse(output, name)
     if found is not None:

@@ -18,7 +18,7 @@ from powercut.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from powercut.syncs.verdict import SyncsRun
+    from powercut.syncs.sync_verdict import SyncsRun
 
 
 @click.command("syncs")
@@ -53,16 +53,17 @@ def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | 
     from powercut.commands.outcome import do_all, write_report
     from powercut.report.syncs import syncs_document, syncs_text
     from powercut.report.terminal import Terminal
-    from powercut.run.session import Session
+    from powercut.runs.workspace import Workspace
+    from powercut.syncs.session import weigh_syncs
     from powercut.trace.reader import Trace
 
     if bool(workload) == bool(trace_file):
         raise click.UsageError("Give a program to run, or a trace with --trace: one of them.")
     settings, cwd = settings_from(options)
     with Terminal() as terminal:
-        session = Session(settings, cwd, terminal.tell)
-        trace = Trace.open(trace_file) if trace_file else session.record_run(workload)[0]
-        run = session.weigh_syncs(trace)
+        workspace = Workspace(settings, cwd, terminal.tell)
+        trace = Trace.open(trace_file) if trace_file else workspace.record_run(workload)[0]
+        run = weigh_syncs(workspace, trace)
     table = syncs_document(run)
     kept = partial(keep_table, table, Path(trace.name), ours=not trace_file)
     return do_all([kept], write_report(syncs_text(run, trace.name), table, json_file, exit_code(run)))
@@ -70,7 +71,7 @@ def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | 
 
 def keep_table(table: dict[str, Any], trace: Path, *, ours: bool) -> None:
     """Leave the table beside the trace, for reports of that run; not in a folder that is nobody's run."""
-    from powercut.run.store import SYNCS, is_run, to_json, write_durably
+    from powercut.runs.store import SYNCS, is_run, to_json, write_durably
 
     if ours or (trace.name == "trace" and is_run(trace.parent)):
         write_durably(trace.parent / SYNCS, to_json(table))

@@ -39,7 +39,7 @@ def command(workload: tuple[str, ...], write_baseline: bool, **options: Any) -> 
     """
     from powercut.commands.outcome import Outputs, report_run
     from powercut.report.terminal import Terminal
-    from powercut.run.session import Session
+    from powercut.testing.session import Session
 
     outputs = Outputs.taken_from(options)
     settings, cwd = settings_from(options)

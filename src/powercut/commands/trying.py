@@ -41,8 +41,8 @@ def command(name: str, run_name: str | None, output: str | None, json_file: str 
     from powercut.errors import ExitCode
     from powercut.findings.finding import TriedOutcome
     from powercut.report.terminal import Terminal
-    from powercut.report.trying import trial_document, trial_text
-    from powercut.run.trying import try_fix
+    from powercut.report.try_text import trial_document, trial_text
+    from powercut.testing.try_fix import try_fix
 
     changes = {key: value for key, value in given.items() if value is not None}
     with Terminal() as terminal:

@@ -18,9 +18,9 @@ from powercut.findings.places import Places
 from powercut.findings.questions import Oracle, Question
 from powercut.findings.repair import next_like
 from powercut.findings.story import Shape, Story
-from powercut.states.rows import Place
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
+from powercut.states.timelines import Place
 
 _ATOMIC = (
     "no sync can help here: make the change in one step (write a new file, fsync it, rename it over the old one, fsync "

@@ -17,9 +17,9 @@ from powercut.findings.questions import Oracle, OutOfTime, Question
 from powercut.findings.repair import Complete, GiveBack, GoOn, Repair, SayLater, SyncScope, next_like, site_of
 from powercut.findings.story import Shape, Story
 from powercut.findings.targets import Target, target_of
-from powercut.states.rows import Place, Rows
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
+from powercut.states.timelines import Place, Rows
 from powercut.states.updates import UpdateKind
 
 _MOST_MENDED = 12  # states for which one fix is looked for

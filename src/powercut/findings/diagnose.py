@@ -21,16 +21,16 @@ from powercut.findings.causes import Cause, Causes, Remedy
 from powercut.findings.culprits import Culprits
 from powercut.findings.finding import Finding, Location, SavedState
 from powercut.findings.identity import PROVISIONAL, identify
-from powercut.findings.patience import Patience
 from powercut.findings.places import Places
 from powercut.findings.questions import Judge, Oracle, OutOfTime, Question
 from powercut.findings.shrink import Shrinker
 from powercut.findings.story import Shape, Story, Teller
+from powercut.findings.time_limit import TimeLimit
 from powercut.findings.wording import message
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.states.rows import Rows
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
+from powercut.states.timelines import Rows
 
 # The call stack with which the oracle dies on a state.
 WhereItDies = Callable[[int, State], tuple[str, ...]]
@@ -58,7 +58,7 @@ class Diagnosis:
         places: Places,
         judge: Judge,
         where_it_dies: WhereItDies,
-        patience: Patience,
+        time_limit: TimeLimit,
         rows: Rows | None = None,
         *,
         hears: bool = True,
@@ -69,9 +69,9 @@ class Diagnosis:
         """
         self._timelines = timelines
         self._places = places
-        self._oracle = Oracle(judge, patience, hears=hears)
+        self._oracle = Oracle(judge, time_limit, hears=hears)
         self._where_it_dies = where_it_dies
-        self._patience = patience
+        self._time_limit = time_limit
         self._rows = rows or Rows(timelines, lambda number, state: (number, state))
         self._causes = Causes(timelines, self._rows, self._oracle)
         self._culprits = Culprits(places, timelines[0])
@@ -103,7 +103,7 @@ class Diagnosis:
 
         `image` stands for what the state holds and owes: what was explained on this row before is not asked about.
         """
-        self._patience.begin()
+        self._time_limit.begin()
         known = self._explained.get(image)
         if known is not None and all(number in cause.shown for cause in known):
             _count(known)

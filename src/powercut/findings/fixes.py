@@ -15,10 +15,10 @@ import numpy as np
 
 from powercut.findings.finding import AddedSync, Location
 from powercut.model.memory import LINE
-from powercut.states.rows import same_change
 from powercut.states.rules import ExtraSync
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
+from powercut.states.timelines import same_change
 from powercut.states.updates import UpdateKind
 from powercut.trace.layout import Kind
 

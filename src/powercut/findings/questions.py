@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from powercut.findings.patience import Over, Patience
+from powercut.findings.time_limit import Over, TimeLimit
 from powercut.oracle.verdict import Verdict
 from powercut.states.state import State
 
@@ -37,19 +37,19 @@ class Oracle:
         hears: whether it knows what the program said. The built-in one does not.
     """
 
-    def __init__(self, judge: Judge, patience: Patience, *, hears: bool = True) -> None:
+    def __init__(self, judge: Judge, time_limit: TimeLimit, *, hears: bool = True) -> None:
         self.hears = hears
         self._judge = judge
-        self._patience = patience
+        self._time_limit = time_limit
 
     def look_at_the_clock(self) -> None:
         """Stop here if the time is over."""
-        if self._patience.is_over():
+        if self._time_limit.is_over():
             raise OutOfTime
 
     def verdicts(self, number: int, questions: Sequence[Question]) -> list[Verdict]:
         """What the oracle says of some states of a timeline."""
-        answers = self._judge(number, questions, self._patience.is_over)
+        answers = self._judge(number, questions, self._time_limit.is_over)
         known = [verdict for verdict in answers if verdict is not None]
         if len(known) < len(questions):
             raise OutOfTime

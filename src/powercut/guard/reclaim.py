@@ -36,8 +36,8 @@ import numpy as np
 from powercut import _engine
 from powercut.durable import new_file
 from powercut.errors import UsageError
-from powercut.guard.folder import nobody_reclaims
 from powercut.guard.log import MAGIC, SEGMENT_HEAD, VERSION, Head, SegmentState, head_of, segments_of
+from powercut.guard.log_folder import nobody_reclaims
 
 VERSIONS = 3  # of each byte
 FLOOR = 64 << 20  # bytes that may always be there: smaller logs are not worth the work

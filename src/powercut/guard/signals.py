@@ -15,7 +15,7 @@ from contextlib import ExitStack, suppress
 from types import FrameType
 from typing import Self
 
-from powercut.run.process import descendants
+from powercut.programs import descendants
 
 TOLD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # what tells a service to end
 _PATIENCE = 10.0  # seconds a service gets to end when it is told to

@@ -18,10 +18,10 @@ from threading import Timer
 from powercut import _engine
 from powercut.errors import EnvironmentFailure, UsageError
 from powercut.guard.endings import OF_A_SHELL, Ending, place_calls, read_fault, remember, remembered, source_of
-from powercut.guard.folder import nobody_writes
 from powercut.guard.history import History
 from powercut.guard.housekeeping import Housekeeping, sweep
 from powercut.guard.log import GuardLog, segments_of
+from powercut.guard.log_folder import nobody_writes
 from powercut.guard.reclaim import VERSIONS, Reclaiming, reclaim_ended
 from powercut.guard.signals import HandingOn, end
 from powercut.guard.writing import catch_up

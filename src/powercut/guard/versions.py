@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from powercut import _engine
 from powercut.guard.log import CHANGES, GuardLog, Pool, RecordFlag, RecordKind
+from powercut.guard.never_durable import Settlement
 from powercut.guard.pieces import PIECE, Pieces
-from powercut.guard.settling import Settlement
 
 CHANGE = np.dtype(
     [

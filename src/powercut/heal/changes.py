@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Literal
 
 from powercut.errors import UsageError
-from powercut.guard.folder import nobody_uses
+from powercut.guard.log_folder import nobody_uses
 from powercut.heal.reversion import Patch, apply
-from powercut.run.store import write_durably
+from powercut.runs.store import write_durably
 
 _VERSION = 1
 _NAME = re.compile(r"heal-(\d+)\.json")

@@ -14,7 +14,7 @@ from powercut.arrays import distinct
 from powercut.guard.endings import place_calls
 from powercut.guard.history import History
 from powercut.guard.log import RecordKind
-from powercut.heal.plan import Groups
+from powercut.heal.heal_plan import Groups
 
 Records = frozenset[int]
 

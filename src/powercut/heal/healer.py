@@ -24,11 +24,11 @@ from pathlib import Path
 
 from powercut.guard.history import History
 from powercut.heal.dependents import dependents, made_by_same_line
-from powercut.heal.plan import Plan, Step, labels, make_plan, steps_for, together
+from powercut.heal.failing_restart import Attempt, FailingRestart
+from powercut.heal.heal_plan import Plan, Step, labels, make_plan, steps_for, together
+from powercut.heal.minimise import fewest, needed
 from powercut.heal.reversion import Patch, apply, patches
-from powercut.heal.search import fewest, needed
 from powercut.heal.taint import LabelRange
-from powercut.heal.workshop import Attempt, Workshop
 from powercut.trace.symbols import Frame
 
 ALONE = 24  # steps that are tried one at a time: a wrong one more may break what another one mends
@@ -66,7 +66,7 @@ class Healer:
         recovery: what libpmemobj does to the pool when it is opened: done first.
     """
 
-    workshop: Workshop
+    restart: FailingRestart
     history: History
     name: Path
     say: Callable[[str], None]
@@ -94,7 +94,7 @@ class Healer:
     def attempt(self, records: Records) -> Attempt:
         """How the restart goes when some records never were."""
         if records not in self._tried:
-            self._tried[records] = attempt = self.workshop.attempt(
+            self._tried[records] = attempt = self.restart.attempt(
                 lambda copy: self.take_back(copy / self.name, records)
             )
             self.say(f"attempt {len(self._tried)}: without {len(records)} updates the service {attempt}")
@@ -107,7 +107,7 @@ class Healer:
             self.take_back(copy / self.name, taken)
             return labels(self.history, copy / self.name, taken)
 
-        origins = self.workshop.explain(failed, label, stacks=self.reorder is not None)
+        origins = self.restart.explain(failed, label, stacks=self.reorder is not None)
         plan = make_plan(self.history, origins)
         if self.reorder is not None:
             plan.steps = self.reorder(plan.steps, origins.stacks)

@@ -12,18 +12,18 @@ from pathlib import Path
 
 from powercut.errors import UsageError
 from powercut.guard.history import History
+from powercut.guard.integrity import require_whole
 from powercut.guard.log import GuardLog, RecordKind
-from powercut.guard.whole import require_whole
 from powercut.guard.writing import catch_up
 from powercut.heal.bitcode.slicing import StaticCode, in_order
 from powercut.heal.changes import change
 from powercut.heal.copies import copy_of, recovery
+from powercut.heal.failing_restart import Attempt, FailingRestart
+from powercut.heal.heal_plan import Plan, Step
 from powercut.heal.healer import MODES, Healer, Healing
 from powercut.heal.leaks import Allocated, Leak, Rule, find_leaks, without
-from powercut.heal.places import Places
-from powercut.heal.plan import Plan, Step
+from powercut.heal.record_lines import Places
 from powercut.heal.reversion import Patch, apply
-from powercut.heal.workshop import Attempt, Workshop
 from powercut.trace.symbols import Frame
 
 Say = Callable[[str], None]
@@ -69,8 +69,8 @@ class Session:
             apply(copy.file, recovered)
             if catch_up(self.history, copy.file):
                 self.history = self._history(GuardLog(self._folder))
-        self._workshop = Workshop(path.parent, restart.command, restart.cwd, restart.timeout, skip=(self._folder,))
-        self._healer = Healer(self._workshop, self.history, Path(path.name), say, tuple(modes), batch)
+        self._restart = FailingRestart(path.parent, restart.command, restart.cwd, restart.timeout, skip=(self._folder,))
+        self._healer = Healer(self._restart, self.history, Path(path.name), say, tuple(modes), batch)
         self._healer.recovery = recovered
         if bitcode:
             self._healer.reorder = self._by_code
@@ -118,7 +118,7 @@ class Session:
     def free(self, leaks: list[Leak]) -> tuple[Attempt, list[Patch]]:
         """How the restart goes on a copy without leaked objects, and what makes the pool so."""
         freed = without(self.history.pool.path, leaks)
-        return self._workshop.attempt(lambda copy: apply(copy / self._healer.name, freed)), freed
+        return self._restart.attempt(lambda copy: apply(copy / self._healer.name, freed)), freed
 
     def write(self, changes: list[Patch]) -> Path:
         """Change the pool; where the way back is kept."""
@@ -145,7 +145,7 @@ class Session:
 
     def _touched(self, allocated: Allocated, rule: Rule) -> Iterable[int]:
         """The objects that the restart touches, in its recovery, if the service says when that is."""
-        touches = self._workshop.touches(lambda copy: allocated.labels(copy / self._healer.name))
+        touches = self._restart.touches(lambda copy: allocated.labels(copy / self._healer.name))
         when = "between pc_recover_begin and pc_recover_end" if touches.marked else "in all"
         count, ending = len(touches.numbers), touches.plain
         self._say(f"restarted, the service {ending}; {when} it touched {count} of {len(allocated)} objects")

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping
 
 from xxhash import xxh3_64_intdigest
 
-from powercut.image.image import BLOCK, Image
-from powercut.image.placement import Node
+from powercut.image.disk_index import Node
+from powercut.image.image import Image
+from powercut.states.objects import BLOCK
 
 COMPARED = 1 << 17  # how much is compared at once, and has one check sum
 _NO_XATTRS = (errno.ENOTSUP, errno.EPERM, errno.ENODATA)

@@ -16,8 +16,8 @@ from struct import Struct
 from xxhash import xxh3_128_digest, xxh3_128_intdigest
 
 from powercut import _engine
-from powercut.image.image import ObjectKind
-from powercut.image.view import StateImage
+from powercut.image.state_image import StateImage
+from powercut.states.objects import ObjectKind
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.tree import ROOT
@@ -46,7 +46,7 @@ class Digester:
 
     def digest(self, state: State) -> int:
         """The digest of a state's image."""
-        image = self._timeline.image(state)
+        image = StateImage(self._timeline, state)
         if self._state is None:
             entries = self._first_entries()
             touched: set[int] = {ROOT}
@@ -71,7 +71,7 @@ class Digester:
         names = Counter(obj for _, obj in base)
         known = {entry for entry, obj in base if obj in changing or names[obj] > 1} | set(self._timeline.index.names)
         if self._whole:
-            image = self._timeline.image(_START)
+            image = StateImage(self._timeline, _START)
             for entry, obj in base:
                 if entry not in known:
                     facts = self._hash_object(image, obj, _Content())

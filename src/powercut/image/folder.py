@@ -19,15 +19,15 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from powercut.image.arrangement import Arrangement
 from powercut.image.content import update_attributes, update_file
-from powercut.image.image import Changes, Image, ObjectKind
-from powercut.image.placement import ROOT, Entry, Placement
-from powercut.image.repair import Repair, UnexplainedChange
+from powercut.image.disk_index import ROOT, DiskIndex, Entry
+from powercut.image.image import Image, Images
+from powercut.image.inotify import Dirt, Watch, WatchLimit
+from powercut.image.name_moves import NameMoves
+from powercut.image.restore import Repair, UnexplainedChange
 from powercut.image.scratch import ScratchError, is_privileged
 from powercut.image.trash import empty_folder
-from powercut.image.watch import Dirt, Watch, WatchLimit
-from powercut.run.jobs import Timeline
+from powercut.states.objects import Changes, ObjectKind
 from powercut.states.state import State
 
 STORE_LIMIT = 256 << 20  # bytes of files without a name that are kept for later
@@ -38,14 +38,14 @@ _CLOCK_OF_FILES = 5  # CLOCK_REALTIME_COARSE, the one that change times are take
 class ImageFolder:
     """The image of states of one trace's timelines under ``root``, with ``store`` beside it on the same mount."""
 
-    def __init__(self, root: Path, store: Path, timeline: Timeline, store_limit: int = STORE_LIMIT) -> None:
+    def __init__(self, root: Path, store: Path, images: Images, store_limit: int = STORE_LIMIT) -> None:
         self._root = os.fsencode(root)
         self._store = os.fsencode(store)
-        self._timeline = timeline
+        self._images = images
         self._store_limit = store_limit
         self._privileged = is_privileged()
         self._state: State | None = None
-        self._left: Timeline | None = None  # whose state it holds, if another timeline was turned to since
+        self._left: Images | None = None  # whose state it holds, if another timeline was turned to since
         self._watch: Watch | None = None
         self._watching = True
         self._settled = 0
@@ -58,15 +58,15 @@ class ImageFolder:
         if self._watch is not None:
             self._watch.collect()
 
-    def turn_to(self, timeline: Timeline) -> None:
+    def turn_to(self, images: Images) -> None:
         """Go on with the states of another timeline of the same trace: its objects have the same numbers."""
         if self._left is None:
-            self._left = self._timeline
-        self._timeline = timeline
+            self._left = self._images
+        self._images = images
 
     def move_to(self, state: State) -> None:
         """Make the folder hold the image of a state."""
-        image = self._timeline.image(state)
+        image = self._images.image(state)
         before, self._state = self._state, None  # until all is done, nothing is known
         try:
             if before is None:
@@ -85,14 +85,14 @@ class ImageFolder:
 
     def _changes(self, before: State, after: State) -> Changes:
         if self._left is None:
-            return self._timeline.changes(before, after)
-        return self._timeline.changes_from(self._left, before, after)
+            return self._images.changes(before, after)
+        return self._images.changes_from(self._left, before, after)
 
     def inodes(self) -> dict[int, int] | None:
         """Which inode stands for which object; None when the disk cannot hold all names of the image."""
         if self._names.withheld:
             return None
-        return {node.ino: obj for obj, node in self._placement.nodes.items()}
+        return {node.ino: obj for obj, node in self._disk_index.nodes.items()}
 
     def close(self) -> None:
         """Stop watching. The folders stay."""
@@ -120,8 +120,8 @@ class ImageFolder:
         empty_folder(self._root, self._store)
         empty_folder(self._store, self._store)
         self._watch = Watch() if self._watching else None
-        self._placement = Placement(self._root, self._store, self._watch)
-        self._names = Arrangement(self._placement, self._store_limit)
+        self._disk_index = DiskIndex(self._root, self._store, self._watch)
+        self._names = NameMoves(self._disk_index, self._store_limit)
         self._closed: set[int] = set()  # folders whose modes would keep us out
         self._settle(image, ((ROOT, name) for name in image.entries(ROOT)))
 
@@ -139,9 +139,9 @@ class ImageFolder:
             self._update(image)
             if self._watch is None:
                 return
-            rest = self._watch.take(self._placement.touched, self._placement.touched_folders)
-            self._placement.touched.clear()
-            self._placement.touched_folders.clear()
+            rest = self._watch.take(self._disk_index.touched, self._disk_index.touched_folders)
+            self._disk_index.touched.clear()
+            self._disk_index.touched_folders.clear()
             self._settled = time.clock_gettime_ns(_CLOCK_OF_FILES)
             if not rest:
                 return
@@ -153,17 +153,17 @@ class ImageFolder:
             return set()
         if dirt is not None and dirt.overflow:
             raise UnexplainedChange("more happened than the kernel could tell")
-        repair = Repair(self._placement, self._privileged, self._settled)
+        repair = Repair(self._disk_index, self._privileged, self._settled)
         repair.run(dirt)
         self._names.stale |= repair.objects
-        self._placement.touch(repair.entries, repair.objects)
+        self._disk_index.touch(repair.entries, repair.objects)
         return repair.entries
 
     # Names
 
     def _note(self, changes: Changes, image: Image) -> None:
         """Write down what may differ in objects that exist; those that do not are built from the image anyway."""
-        nodes = self._placement.nodes
+        nodes = self._disk_index.nodes
         for file, blocks in changes.blocks.items():
             node = nodes.get(file)
             if node is not None:
@@ -184,38 +184,38 @@ class ImageFolder:
 
     def _update(self, image: Image) -> None:
         """Bring all visible objects in line with the image; folders last, the deepest first."""
-        placement = self._placement
+        disk_index = self._disk_index
         folders: list[int] = []
         stale, self._names.stale = self._names.stale, set()
         for obj in stale:
-            node = placement.nodes.get(obj)
+            node = disk_index.nodes.get(obj)
             if node is None:
                 continue
-            if not placement.visible(obj):
+            if not disk_index.visible(obj):
                 self._names.waiting.add(obj)
             elif node.kind is ObjectKind.FOLDER:
                 folders.append(obj)
             elif node.kind is ObjectKind.FILE:
-                path = placement.path(obj)
-                placement.touched.add(node.names[0])
+                path = disk_index.path(obj)
+                disk_index.touched.add(node.names[0])
                 written = update_file(path, obj, node, image)
                 update_attributes(path, obj, node, image, written)
-        for obj in sorted(folders, key=placement.depth, reverse=True) if len(folders) > 1 else folders:
-            node = placement.nodes[obj]
-            placement.touched.update(node.names)
-            placement.touched_folders.add(obj)
-            update_attributes(placement.path(obj), obj, node, image)
+        for obj in sorted(folders, key=disk_index.depth, reverse=True) if len(folders) > 1 else folders:
+            node = disk_index.nodes[obj]
+            disk_index.touched.update(node.names)
+            disk_index.touched_folders.add(obj)
+            update_attributes(disk_index.path(obj), obj, node, image)
             if not self._privileged and node.mode & 0o700 != 0o700:
                 self._closed.add(obj)
 
     def _open_folders(self) -> None:
         """Make folders that would keep us out passable again, from the root down."""
-        placement = self._placement
-        closed = [obj for obj in self._closed if obj in placement.nodes]
+        disk_index = self._disk_index
+        closed = [obj for obj in self._closed if obj in disk_index.nodes]
         self._closed.clear()
-        for obj in sorted(closed, key=placement.depth):
-            os.chmod(placement.path(obj), 0o700)
-            placement.nodes[obj].mode = 0o700
-            placement.touched.update(placement.nodes[obj].names)
-            placement.touched_folders.add(obj)
+        for obj in sorted(closed, key=disk_index.depth):
+            os.chmod(disk_index.path(obj), 0o700)
+            disk_index.nodes[obj].mode = 0o700
+            disk_index.touched.update(disk_index.nodes[obj].names)
+            disk_index.touched_folders.add(obj)
             self._names.stale.add(obj)

@@ -1,27 +1,16 @@
 """The image of a crash state: what the data folder would hold, read without building it.
 
 Objects (files, folders, symbolic links) are numbered by the timeline; object 0 is the data folder itself. An image
-answers questions about one state; ``Changes`` says where two images may differ, so that a folder on disk follows from
-state to state at the cost of the difference.
+answers questions about one state. `Images` gives those of many states, and says where two of them may differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import IntEnum
-from typing import Protocol
+from typing import Any, Protocol
 
-BLOCK = 4096  # the unit in which images are compared and patched
-
-
-class ObjectKind(IntEnum):
-    """What an object of the data folder is."""
-
-    FILE = 1
-    FOLDER = 2
-    SYMLINK = 3
-    OTHER = 4  # fifo, socket, device: named, never built
+from powercut.states.objects import Changes, ObjectKind
+from powercut.states.state import State
 
 
 class Image(Protocol):
@@ -64,16 +53,20 @@ class Image(Protocol):
         """Extended attributes."""
 
 
-@dataclass(slots=True)
-class Changes:
-    """Where two images may differ. A superset is allowed, an omission is not.
+class Images(Protocol):
+    """The images of many states, and what the program had told the outside by then: all that a worker needs."""
 
-    Attributes:
-        entries: (folder, name) pairs whose object may differ.
-        blocks: for each file, the indices of the blocks whose bytes may differ; None for the whole file.
-        meta: objects whose size, mode or attributes may differ.
-    """
+    def image(self, state: State) -> Image:
+        """The content of the data folder in a state."""
 
-    entries: set[tuple[int, bytes]] = field(default_factory=set)
-    blocks: dict[int, set[int] | None] = field(default_factory=dict)
-    meta: set[int] = field(default_factory=set)
+    def changes(self, before: State | None, after: State) -> Changes:
+        """Where the images of two states may differ."""
+
+    def changes_from(self, other: Any, before: State, after: State) -> Changes:
+        """The same, where `before` is a state of another timeline of the same trace."""
+
+    def acked(self, point: int) -> bytes:
+        """What the program had printed by a point."""
+
+    def sent(self, point: int) -> bytes:
+        """What the program had sent over sockets by a point."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from powercut.findings.finding import Finding, Location
 from powercut.findings.places import Places
 from powercut.lint.blame import Blame
-from powercut.lint.files import FilePass
+from powercut.lint.file_pass import FilePass
 from powercut.lint.libraries import StackRoles
-from powercut.lint.memory import interpret, persistent_files, walk
+from powercut.lint.memory_pass import interpret, persistent_files, walk
 from powercut.lint.misuse import Misuse, make_misuse
 from powercut.lint.patterns import PAIRS, PATTERNS, Harm
 from powercut.lint.sightings import Sighting, Sightings

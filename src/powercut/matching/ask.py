@@ -11,9 +11,9 @@ from pathlib import Path
 
 from powercut.errors import UsageError
 from powercut.findings.places import Places
-from powercut.matching.folder import read_folder
 from powercut.matching.matcher import Matcher
 from powercut.matching.observed import ObservedImage
+from powercut.matching.read_folder import read_folder
 from powercut.matching.result import Describing, MatchResult, RowAnswer
 from powercut.matching.window import Window, window
 from powercut.model.filesystem import FileSystem, file_systems

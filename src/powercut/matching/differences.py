@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from powercut.image.image import ObjectKind
-from powercut.image.view import StateImage
+from powercut.image.state_image import StateImage
 from powercut.matching.observed import Node, ObservedImage, join
 from powercut.matching.things import Things
+from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.tree import ROOT
 
@@ -43,7 +43,7 @@ class Difference:
 
 def differences(things: Things, state: State, image: ObservedImage) -> Iterator[Difference]:
     """Where an image differs from that of a state."""
-    return _Comparison(things, things.timeline.image(state), image).of_folder(b"", ROOT)
+    return _Comparison(things, StateImage(things.timeline, state), image).of_folder(b"", ROOT)
 
 
 class _Comparison:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from powercut.image.image import ObjectKind
 from powercut.matching.demands import Demand, Pattern
-from powercut.matching.folder import read_folder
 from powercut.matching.nearest import Nearest, nearest, state_of
 from powercut.matching.observed import Node, ObservedImage, join
-from powercut.matching.search import MOST_STEPS, Search, Solution, UndecidedError
+from powercut.matching.read_folder import read_folder
+from powercut.matching.state_search import MOST_STEPS, Search, Solution, UndecidedError
 from powercut.matching.things import Things
+from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.states.tree import ROOT

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from powercut.image.image import ObjectKind
 from powercut.matching.demands import Demand, Pattern
 from powercut.matching.differences import Difference, differences
 from powercut.matching.observed import ObservedImage, join
-from powercut.matching.search import Search, Solution, UndecidedError
+from powercut.matching.state_search import Search, Solution, UndecidedError
 from powercut.matching.things import Things
+from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.tree import ROOT
 

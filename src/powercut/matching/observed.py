@@ -16,7 +16,7 @@ from typing import Protocol
 from xxhash import xxh3_128_digest
 
 from powercut.errors import UsageError
-from powercut.image.image import ObjectKind
+from powercut.states.objects import ObjectKind
 
 
 class Content(Protocol):

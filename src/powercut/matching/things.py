@@ -13,9 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from powercut.image.image import ObjectKind
-from powercut.image.view import StateImage
-from powercut.matching.content import CONTENT_KINDS, FileBytes
+from powercut.image.state_image import StateImage
 from powercut.matching.demands import (
     NEVER_TRUE,
     NO_OBJECT,
@@ -26,6 +24,8 @@ from powercut.matching.demands import (
     size_demands,
 )
 from powercut.matching.observed import Node
+from powercut.matching.stretches import CONTENT_KINDS, FileBytes
+from powercut.states.objects import ObjectKind
 from powercut.states.timeline import Timeline
 from powercut.states.tree import ROOT
 from powercut.states.updates import UpdateKind

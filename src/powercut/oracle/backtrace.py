@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from powercut.errors import PowercutError
-from powercut.record.tracers import call_tracer
+from powercut.native_programs import call_tracer
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
 from powercut.trace.symbols import StackResolver

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from xxhash import xxh3_128_intdigest
 
 from powercut import _engine
-from powercut.image.image import ObjectKind
-from powercut.image.view import StateImage
+from powercut.image.state_image import StateImage
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.states.objects import ObjectKind
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
@@ -73,7 +73,7 @@ class BuiltinOracle:
 
     def judge(self, timeline: Timeline, state: State, owed: int | None = None) -> Verdict:
         """Look at every name that has a history."""
-        image = timeline.image(state)
+        image = StateImage(timeline, state)
         point = state.point if owed is None else owed
         for place, history in self._histories.items():
             problem = self._problem(image, place, history, point)
@@ -142,11 +142,11 @@ class BuiltinOracle:
                     yield 2 * self._timeline.updates.event[update], self._timeline.updates.obj[update], False
 
     def _note(self, time: int, obj: int, synced: bool) -> None:
-        image = self._timeline.image(State(time, Base.ISSUED, frozenset()))
+        image = StateImage(self._timeline, State(time, Base.ISSUED, frozenset()))
         for place in self._places[obj]:
             history = self._histories[place]
             if not history.versions:
-                start = self._timeline.image(State(0, Base.ISSUED, frozenset()))
+                start = StateImage(self._timeline, State(0, Base.ISSUED, frozenset()))
                 history.times.append(0)
                 history.versions.append(history.version(start, start.entry(*place)))
             version = history.version(image, image.entry(*place))

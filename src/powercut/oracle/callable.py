@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from powercut import _engine
+from powercut.oracle.protocol import Place, Recorded, Told
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.run.jobs import Place, Recorded, Told
 
 _KEPT = 8192  # characters of the output that are kept
 

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.oracle.backtrace import DeathWatch
-from powercut.oracle.lookout import Lookout, verdict_in
+from powercut.oracle.image_queries import Ask
+from powercut.oracle.output_files import WordFile
+from powercut.oracle.protocol import Place, Recorded, Told
+from powercut.oracle.read_watcher import ReadWatcher, verdict_in
 from powercut.oracle.verdict import Outcome, Verdict
-from powercut.oracle.words import WordFile
-from powercut.run.jobs import Place, Recorded, Told
-from powercut.states.equivalence.questions import Ask
 
 _MORE_SLACK = 0.8  # of the slack, for a command inside Valgrind: ending it takes little
 _OUTCOMES = {"signal": Outcome.CRASH, "timeout": Outcome.HANG, "error": Outcome.ERROR}
@@ -68,7 +68,7 @@ class CommandOracle:
         self._stdin = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._output = os.memfd_create("powercut-output", os.MFD_CLOEXEC)
         self._watch = DeathWatch(place.scratch)
-        self._lookout = Lookout(place.scratch, place.folder, closely=self._closely)
+        self._lookout = ReadWatcher(place.scratch, place.folder, closely=self._closely)
 
     def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Run the command; its end is the verdict."""

@@ -22,7 +22,7 @@ from powercut.oracle.verdict import Outcome
 from powercut.race.board import Board, BoardFlag, BoardStop, Plan, Results, Site
 from powercut.race.coverage import Bitmaps
 from powercut.race.schedule import Schedule, SyncPoint
-from powercut.race.tiers import PointResult
+from powercut.race.scheduler import PointResult
 from powercut.record.execution import Execution, execute
 from powercut.record.recorder import RecordOptions
 from powercut.trace.layout import Kind, Order

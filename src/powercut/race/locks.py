@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from powercut.image.state_image import StateImage
 from powercut.race.accesses import Accesses, Numbers
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
@@ -83,8 +84,8 @@ def _held(timeline: Timeline, store: int, declared: bytes | None) -> HeldLock | 
         return None
     update, columns = updates[0], timeline.updates
     place = columns.obj[update], columns.start[update], columns.length[update]
-    before = timeline.image(State(2 * store - 1, Base.ISSUED, frozenset())).read(*place)
-    after = timeline.image(State(2 * store, Base.ISSUED, frozenset())).read(*place)
+    before = StateImage(timeline, State(2 * store - 1, Base.ISSUED, frozenset())).read(*place)
+    after = StateImage(timeline, State(2 * store, Base.ISSUED, frozenset())).read(*place)
     free = declared if declared is not None and len(declared) == len(before) else before
     if free == after:
         return None

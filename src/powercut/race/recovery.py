@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from powercut.image.state_image import StateImage, files_of
 from powercut.model.filesystem import ONE_ROW
 from powercut.oracle.verdict import Verdict
 from powercut.record.execution import Execution, execute
 from powercut.record.recorder import RecordOptions
-from powercut.report.difference import files_of
-from powercut.run.replay import export_image
+from powercut.runs.replay import export_image
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
@@ -42,8 +42,8 @@ class Recovered:
         self.ending = execution.ending
         self._timeline = Timeline(execution.trace, ONE_ROW)
         first, last = State(0, Base.GUARANTEED, frozenset()), State(self._timeline.end, Base.ISSUED, frozenset())
-        self._before = files_of(self._timeline.image(first))
-        self._image = self._timeline.image(last)
+        self._before = files_of(StateImage(self._timeline, first))
+        self._image = StateImage(self._timeline, last)
         self._after = files_of(self._image)
 
     def wrote(self, wanted: Bytes) -> bool:

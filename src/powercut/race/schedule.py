@@ -14,7 +14,7 @@ import msgspec
 
 from powercut.errors import UsageError
 from powercut.race.board import BoardMode, PlannedSync, Site
-from powercut.run.store import to_json, write_durably
+from powercut.runs.store import to_json, write_durably
 
 
 class SyncPoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,25 +24,26 @@ from powercut.findings.finding import RACE_KINDS
 from powercut.image.scratch import Scratch, ScratchError, ScratchPolicy, make_scratch
 from powercut.model.filesystem import FileSystem, file_systems
 from powercut.model.memory import AUTO, PX86
+from powercut.oracle.check_command import check_command, check_environment
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.verdict import Verdict
+from powercut.programs import find_program
 from powercut.race.allow import AllowList
 from powercut.race.campaign import Stage
-from powercut.race.docket import Docket
-from powercut.race.exploration import RaceBudget, RaceExploration
 from powercut.race.grammar import Grammar, load_grammar
 from powercut.race.inputs import Inputs, seed_files
+from powercut.race.preflight import never_ends, require_clean_end, scout
+from powercut.race.race_search import RaceBudget, RaceSearch
 from powercut.race.recovery import Recovery
-from powercut.race.scouting import never_ends, require_clean_end, scout
-from powercut.race.tiers import Mode, Tiers
+from powercut.race.results import RaceResults
+from powercut.race.scheduler import ExecutionScheduler, Mode
 from powercut.race.validation import Check, Validator
-from powercut.record.recorder import RecordOptions, find_program
+from powercut.record.recorder import RecordOptions
 from powercut.record.tracers import require_memory_tool
-from powercut.run.check import check_command, check_environment
-from powercut.run.known import apply_baseline, load_baseline
-from powercut.run.replay import judge_state
-from powercut.run.session import Session
-from powercut.run.store import SavedRun, new_run_folder, save_run
+from powercut.runs.apply_baseline import apply_baseline, load_baseline
+from powercut.runs.replay import judge_state
+from powercut.runs.store import SavedRun, new_run_folder, save_run
+from powercut.runs.workspace import Workspace
 from powercut.settings import seconds
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
@@ -77,20 +78,20 @@ class RaceOptions:
 class RaceSession:
     """One run."""
 
-    def __init__(self, session: Session, options: RaceOptions) -> None:
-        self._session = session
+    def __init__(self, workspace: Workspace, options: RaceOptions) -> None:
+        self._workspace = workspace
         self._options = options
         self._stop = Event()
 
     def run(self, command: Sequence[str]) -> tuple[SavedRun, Path]:
         """Search, judge, save."""
-        session = self._session
-        load_baseline(session.baseline, write=session.write_baseline)  # one that cannot be read is refused at once
+        workspace = self._workspace
+        load_baseline(workspace.baseline, write=workspace.write_baseline)  # one that cannot be read is refused at once
         inputs, recovery = self._inputs(), self._recovery_command(command)
         check = self._check()
-        program = Path(session.cwd, find_program(command[0], session.cwd))
+        program = Path(workspace.cwd, find_program(command[0], workspace.cwd))
         options = self._record_options(require_memory_tool(program))
-        run_folder = new_run_folder(session.output)
+        run_folder = new_run_folder(workspace.output)
         try:
             with self._scratch() as scratch:
                 began = time.monotonic()
@@ -98,7 +99,7 @@ class RaceSession:
                 run = self._saved(command, recovery, exploration, time.monotonic() - began)
             self._mark_known(run)
             for finding in run.findings:
-                finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + session.output_option()
+                finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + workspace.output_option()
             save_run(run_folder, run)
         finally:
             with suppress(OSError):
@@ -114,59 +115,59 @@ class RaceSession:
         scratch: Path,
         inputs: Inputs,
         run_folder: Path,
-    ) -> RaceExploration:
-        settings = self._session.settings
+    ) -> RaceSearch:
+        settings = self._workspace.settings
         stage = Stage(command, options, scratch, settings.timeout)
         where = options.cwd if self._options.recovery is None else options.folder  # a check runs there, too
         recovers = Recovery(recovery, replace(options, cwd=where), scratch, settings.timeout)
-        tiers = Tiers(inputs, self._options.schedule, settings.seed)
-        allow, settled = AllowList(settings.race.reasons), tiers.experience.settled
-        docket = Docket(run_folder, Validator(recovers, check), allow, settled=settled)
-        exploration = RaceExploration(stage, tiers, inputs, docket, self._row(), self._session.tell, self._stop)
+        scheduler = ExecutionScheduler(inputs, self._options.schedule, settings.seed)
+        allow, settled = AllowList(settings.race.reasons), scheduler.experience.settled
+        results = RaceResults(run_folder, Validator(recovers, check), allow, settled=settled)
+        exploration = RaceSearch(stage, scheduler, inputs, results, self._row(), self._workspace.tell, self._stop)
         if self._scout(exploration):
             self._search(exploration)
             inputs.refusals.check(str(self._options.grammar))
         self._say_how_it_ended(exploration)
         return exploration
 
-    def _search(self, exploration: RaceExploration) -> None:
+    def _search(self, exploration: RaceSearch) -> None:
         """Search; if the machine fails on the way, what was found before is kept."""
         try:
             exploration.run(self._jobs, self._budget())
         except EnvironmentFailure as error:
-            if not exploration.docket.findings:
+            if not exploration.results.findings:
                 raise
-            self._session.say(f"the search ended early: {error}", warning=True)
+            self._workspace.say(f"the search ended early: {error}", warning=True)
 
-    def _scout(self, exploration: RaceExploration) -> bool:
+    def _scout(self, exploration: RaceSearch) -> bool:
         """The first look; whether an execution ended well, so that there is something to search."""
-        docket, stage = exploration.docket, exploration.stage
-        for task, campaign in scout(stage, exploration.tiers):
+        results, stage = exploration.results, exploration.stage
+        for task, campaign in scout(stage, exploration.scheduler):
             if campaign.hung:
                 if not self._has_input:
                     raise never_ends(stage, campaign)
                 exploration.file_hang(campaign)
                 continue
-            recovers, check = docket.validator.recovery, docket.validator.check
+            recovers, check = results.validator.recovery, results.validator.check
             limit = require_clean_end(recovers, check, Timeline(campaign.execution.trace, self._row()))
-            docket.validator.recovery = replace(recovers, limit=limit)
+            results.validator.recovery = replace(recovers, limit=limit)
             exploration.learn(task, exploration.study(task, campaign))
             exploration.inputs.refusals.check(str(self._options.grammar))
             return True
-        self._session.say("no execution ended: nothing else was looked for", warning=True)
+        self._workspace.say("no execution ended: nothing else was looked for", warning=True)
         return False
 
     def _budget(self) -> RaceBudget:
         options = self._options
         bugs, executions = options.max_findings or math.inf, options.max_executions or math.inf
-        return RaceBudget(seconds(self._session.settings.budget), bugs, executions)
+        return RaceBudget(seconds(self._workspace.settings.budget), bugs, executions)
 
     @property
     def _jobs(self) -> int:
         return self._options.jobs or os.cpu_count() or 1
 
-    def _say_how_it_ended(self, exploration: RaceExploration) -> None:
-        say = self._session.say
+    def _say_how_it_ended(self, exploration: RaceSearch) -> None:
+        say = self._workspace.say
         for ending, times in exploration.failures.items():
             say(f"{times} of {exploration.executions} executions did not end well: the program {ending}", warning=True)
         refused = exploration.inputs.refusals
@@ -199,7 +200,7 @@ class RaceSession:
         options = self._options
         given = seed_files(options.seeds) if options.seeds is not None else []
         grammar = self._grammar(options.grammar) if options.grammar is not None else None
-        return Inputs(given, grammar, self._session.settings.seed)
+        return Inputs(given, grammar, self._workspace.settings.seed)
 
     def _grammar(self, path: Path) -> Grammar:
         grammar = load_grammar(path)
@@ -209,36 +210,38 @@ class RaceSession:
     def _recovery_command(self, command: Sequence[str]) -> Sequence[str]:
         given = self._options.recovery
         return (
-            check_command(given, self._session.cwd, self._session.folder, "recovery") if given is not None else command
+            check_command(given, self._workspace.cwd, self._workspace.folder, "recovery")
+            if given is not None
+            else command
         )
 
     def _check(self) -> Check | None:
-        settings, session = self._session.settings, self._session
+        settings, workspace = self._workspace.settings, self._workspace
         if settings.check is None:
             return None
-        argv = check_command(settings.check, session.cwd, session.folder)
+        argv = check_command(settings.check, workspace.cwd, workspace.folder)
 
         def judge(timeline: Timeline, state: State) -> Verdict:
             oracle = CommandOracle(argv, settings.timeout, check_environment(timeline))
-            return judge_state(timeline, state, oracle, session.folder, settings.timeout, session.told)
+            return judge_state(timeline, state, oracle, workspace.folder, settings.timeout, workspace.told)
 
         return judge
 
     def _row(self) -> FileSystem:
         """The first model; a race is about persistent memory unless something else is said."""
-        settings = self._session.settings
+        settings = self._workspace.settings
         memory = PX86.name if settings.memory == AUTO.name else settings.memory
         return file_systems(settings.fs, memory)[0]
 
     def _record_options(self, tool: Path) -> RecordOptions:
-        session = self._session
+        workspace = self._workspace
         return RecordOptions(
-            folder=session.folder,
-            cwd=session.cwd,
-            output=session.output,  # each execution has its own
-            namespaces=session.namespaces(),
-            scratch=Path(session.settings.scratch) if session.settings.scratch else None,
-            skip=(session.output,),
+            folder=workspace.folder,
+            cwd=workspace.cwd,
+            output=workspace.output,  # each execution has its own
+            namespaces=workspace.namespaces(),
+            scratch=Path(workspace.settings.scratch) if workspace.settings.scratch else None,
+            skip=(workspace.output,),
             memory_tool=tool,
             persistent_memory=True,
             stop=self._stop,
@@ -246,8 +249,8 @@ class RaceSession:
 
     @contextmanager
     def _scratch(self) -> Iterator[Path]:
-        policy = ScratchPolicy(Path(given) if (given := self._session.settings.scratch) else None)
-        scratch: Scratch = make_scratch(policy, self._session.folder, self._jobs, namespaces=False)
+        policy = ScratchPolicy(Path(given) if (given := self._workspace.settings.scratch) else None)
+        scratch: Scratch = make_scratch(policy, self._workspace.folder, self._jobs, namespaces=False)
         try:
             yield scratch.path
         except EnvironmentFailure as error:  # no trace is kept there that could be explored
@@ -259,35 +262,35 @@ class RaceSession:
 
     def _mark_known(self, run: SavedRun) -> None:
         kinds = set() if run.interrupted else {kind.value for kind in RACE_KINDS}
-        session = self._session
-        apply_baseline(session.baseline, run.findings, kinds, session.told, write=session.write_baseline)
+        workspace = self._workspace
+        apply_baseline(workspace.baseline, run.findings, kinds, workspace.told, write=workspace.write_baseline)
 
     def _saved(
-        self, command: Sequence[str], recovery: Sequence[str], exploration: RaceExploration, elapsed: float
+        self, command: Sequence[str], recovery: Sequence[str], exploration: RaceSearch, elapsed: float
     ) -> SavedRun:
-        session, settings = self._session, self._session.settings
-        docket = exploration.docket
+        workspace, settings = self._workspace, self._workspace.settings
+        results = exploration.results
         order = list(RACE_KINDS)
         facts = {
             **exploration.counts(),
             "schedule": self._options.schedule,
             "finished": exploration.finished,
             "failures": exploration.failures,
-            "allowed": docket.allow.told(),
+            "allowed": results.allow.told(),
             "recovery": list(recovery),
-            "cwd": str(session.cwd),
+            "cwd": str(workspace.cwd),
         }
         return SavedRun(
             version=__version__,
             command=list(command),
-            folder=str(session.folder),
-            check=check_command(settings.check, session.cwd, session.folder) if settings.check else None,
+            folder=str(workspace.folder),
+            check=check_command(settings.check, workspace.cwd, workspace.folder) if settings.check else None,
             timeout=settings.timeout,
-            findings=sorted(docket.findings.values(), key=lambda one: (one.severity, order.index(one.kind), one.id)),
-            states={"tested": docket.validator.images, "equal": docket.validator.equal},
+            findings=sorted(results.findings.values(), key=lambda one: (one.severity, order.index(one.kind), one.id)),
+            states={"tested": results.validator.images, "equal": results.validator.equal},
             model=f"{self._row().name}+{self._row().memory.name}",
             seconds=elapsed,
             race=facts,
-            notes=session.notes,
+            notes=workspace.notes,
             interrupted=exploration.interrupted,
         )

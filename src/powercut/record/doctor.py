@@ -12,8 +12,8 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import PowercutError
+from powercut.native_programs import call_tracer, memory_tool, why_no_memory_tool
 from powercut.record.remedies import MORE_ROOM, allow_namespaces, allow_tracing, install, rebuild, reinstall
-from powercut.record.tracers import call_tracer, memory_tool, why_no_memory_tool
 from powercut.trace.lines import line_reader
 
 _LONGEST = 20  # seconds, for a program that takes none

@@ -11,9 +11,7 @@ import ctypes
 import errno
 import math
 import os
-import shutil
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -28,9 +26,11 @@ from threading import Event
 from powercut import _engine
 from powercut.errors import EnvironmentFailure
 from powercut.interrupts import pass_on
+from powercut.native_programs import call_tracer
+from powercut.programs import find_program
 from powercut.record.private_copy import PrivateCopy, led_to_copy
 from powercut.record.relabel import add_meta
-from powercut.record.tracers import MapsFilesError, call_tracer, mapped_files
+from powercut.record.tracers import MapsFilesError, mapped_files
 from powercut.record.verify import unexplained
 from powercut.trace.reader import Trace
 
@@ -101,28 +101,6 @@ class Recording:
     trace: Trace
     unexplained: list[str]
     left_out: list[Path]
-
-
-def find_program(name: str, cwd: Path) -> str:
-    """Where a program is, as the shell would find it."""
-    path = cwd / name
-    found = shutil.which(name if os.sep not in name else str(path))
-    if found is not None:
-        return name if os.sep in name else found
-    mode = 0
-    with suppress(OSError):  # a name that is too long is the name of nothing
-        mode = path.stat().st_mode
-    if os.sep in name and stat.S_ISREG(mode):
-        hint = "Make it executable with chmod +x, or name its interpreter before it."
-        raise EnvironmentFailure("not-executable", f"{name!r} is not executable.", hint)
-    if os.sep in name and stat.S_ISDIR(mode):
-        raise EnvironmentFailure("no-such-program", f"{name!r} is a folder, not a program.")
-    hint = "Is it in your PATH?" if os.sep not in name else ""
-    if stat.S_ISREG(mode):
-        hint = f"Did you mean ./{name}?"
-    elif " " in name:
-        hint = "Give the program and its arguments as separate words, without quotes around all."
-    raise EnvironmentFailure("no-such-program", f"there is no program {name!r} to run.", hint)
 
 
 def record_command(command: Sequence[str], options: RecordOptions) -> Recording:

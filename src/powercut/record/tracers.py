@@ -13,8 +13,8 @@ import struct
 from contextlib import suppress
 from pathlib import Path
 
-from powercut import _engine
 from powercut.errors import EnvironmentFailure
+from powercut.native_programs import memory_tool, why_no_memory_tool
 from powercut.record.remedies import install, rebuild
 from powercut.trace.layout import INODE, KIND, PATH, PATH2, Kind
 from powercut.trace.reader import Trace
@@ -31,31 +31,6 @@ class MapsFilesError(Exception):
     def __init__(self, names: list[bytes]) -> None:
         super().__init__(names)
         self.names = ", ".join(name.decode("utf-8", "replace") for name in names[:3])
-
-
-def call_tracer() -> Path:
-    """The system-call tracer, which is installed beside the extension."""
-    path = _native("powercut-ptrace")
-    if not path.exists():
-        raise EnvironmentFailure("no-tracer", f"the tracer {path} is missing.", "Install powercut again.")
-    return path
-
-
-def memory_tool() -> Path | None:
-    """The Valgrind tool, which needs nothing else of Valgrind; None where it was not built."""
-    path = _native("powercut-grind")
-    return path if path.exists() else None
-
-
-def loads_tool() -> Path | None:
-    """The Valgrind tool that tells which bytes of mapped files a program reads; None where it was not built."""
-    path = _native("powercut-loads")
-    return path if path.exists() else None
-
-
-def why_no_memory_tool() -> str:
-    """What is missing for the memory tracer; empty if nothing is."""
-    return "" if memory_tool() else "powercut was built on a machine without Valgrind"
 
 
 def require_memory_tool(program: Path, *, replaceable: bool = False) -> Path:
@@ -103,7 +78,3 @@ def mapped_files(trace: Trace) -> list[bytes]:
         elif record[PATH2] or record[PATH]:
             names[record[INODE]] = record[PATH2] or record[PATH]
     return [name for name in mapped if not name.endswith(_VOLATILE)]
-
-
-def _native(name: str) -> Path:
-    return Path(_engine.__file__).parent / "_native" / name

@@ -11,8 +11,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from powercut.image.image import Image, ObjectKind
+from powercut.image.image import Image
+from powercut.image.state_image import StateImage
 from powercut.model.filesystem import ONE_ROW
+from powercut.states.objects import ObjectKind
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
@@ -24,7 +26,9 @@ _PIECE = 1 << 20
 def unexplained(trace: Trace, folder: Path) -> list[str]:
     """Paths, relative to the folder, that hold something else than the recording says."""
     timeline = Timeline(trace, ONE_ROW)
-    return sorted(_Comparison(timeline.image(State(timeline.end, Base.ISSUED, frozenset()))).differing(0, folder, ""))
+    return sorted(
+        _Comparison(StateImage(timeline, State(timeline.end, Base.ISSUED, frozenset()))).differing(0, folder, "")
+    )
 
 
 class _Comparison:

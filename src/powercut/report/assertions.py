@@ -8,7 +8,7 @@ from typing import Any
 from powercut.findings.baseline import unmarked
 from powercut.lint.misuse import Misuse
 from powercut.report.lint import counts, explain_misuse, known_section, misuse_document
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 
 
 def check_text(run: SavedRun, folder: Path | None) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from powercut.report.printable import one_line
+from powercut.printable import one_line
 from powercut.report.problems import Level, Outcome, Problem, problems, verdict
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 
 _TITLES = ("new", "gone", "unchanged")
 

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from powercut.findings.finding import Finding, SavedState
-from powercut.image.image import ObjectKind
-from powercut.image.view import StateImage
-from powercut.model.filesystem import BLOCK, FILE_SYSTEMS, FileSystem
-from powercut.model.memory import memory
-from powercut.report.printable import one_line
+from powercut.findings.finding import Finding
+from powercut.findings.saved_timeline import timeline_of
+from powercut.image.state_image import StateImage, files_of
+from powercut.printable import one_line
+from powercut.states.objects import ObjectKind
 from powercut.states.state import Base, State
-from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
 
 _SHOWN = 48  # bytes of content shown
-
-
-def timeline_of(trace: Trace, saved: SavedState) -> Timeline:
-    """The timeline in which a saved state was found."""
-    return Timeline(trace, row_of(saved))
-
-
-def row_of(saved: SavedState) -> FileSystem:
-    """The model of a saved state."""
-    row = replace(FILE_SYSTEMS[saved.model], memory=memory(saved.memory))
-    return row.torn(saved.piece) if saved.piece < min(row.piece, BLOCK) else row
 
 
 def image_difference(trace: Trace, finding: Finding) -> str:
     """Every file of the image that is not as it stood, unlost, at the moment of the crash."""
     timeline = timeline_of(trace, finding.state)
     state = finding.state.state()
-    crashed = timeline.image(state)
-    whole = timeline.image(State(state.point, Base.ISSUED, frozenset()))
+    crashed = StateImage(timeline, state)
+    whole = StateImage(timeline, State(state.point, Base.ISSUED, frozenset()))
     names = {**files_of(whole), **files_of(crashed)}
     lines = ["  the image, against the folder at the moment of the crash:"]
     for path in sorted(names):
@@ -43,19 +28,6 @@ def image_difference(trace: Trace, finding: Finding) -> str:
     if len(lines) == 1:
         lines.append("    no difference: everything had survived")
     return "\n".join(lines)
-
-
-def files_of(image: StateImage) -> dict[bytes, int]:
-    """Everything in an image, by its path."""
-    found: dict[bytes, int] = {}
-    waiting = [(0, b"")]
-    while waiting:
-        folder, prefix = waiting.pop()
-        for name, obj in image.entries(folder).items():
-            found[prefix + name] = obj
-            if image.kind(obj) is ObjectKind.FOLDER:
-                waiting.append((obj, prefix + name + b"/"))
-    return found
 
 
 def _content(image: StateImage, obj: int | None) -> bytes | None:

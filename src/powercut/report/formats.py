@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from powercut.errors import UsageError, suggestion
 
 if TYPE_CHECKING:
-    from powercut.run.store import SavedRun
+    from powercut.runs.store import SavedRun
 
 
 @dataclass(frozen=True, slots=True)

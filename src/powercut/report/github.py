@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from powercut.printable import printable
 from powercut.report.formats import Setting
-from powercut.report.printable import printable
 from powercut.report.problems import Level, Problem, problems
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 
 from powercut.findings.places import Places
-from powercut.report.printable import one_line
+from powercut.printable import one_line
 from powercut.states.behaviors.find import Representatives
 from powercut.states.behaviors.order import order_of
 from powercut.states.state import State

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from powercut.heal.plan import discarded
-from powercut.report.printable import one_line
+from powercut.heal.heal_plan import discarded
+from powercut.printable import one_line
 
 if TYPE_CHECKING:
+    from powercut.heal.failing_restart import Attempt
+    from powercut.heal.heal_plan import Plan
     from powercut.heal.leaks import Leak
-    from powercut.heal.plan import Plan
     from powercut.heal.session import Session
-    from powercut.heal.workshop import Attempt
 
 _SHOWN = 20  # steps
 _WORDS = 5  # lines that the restart said last

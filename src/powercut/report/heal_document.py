@@ -15,10 +15,10 @@ import msgspec
 from powercut import __version__
 from powercut.findings.finding import Location
 from powercut.findings.places import place_of
+from powercut.heal.failing_restart import Attempt
+from powercut.heal.heal_plan import Plan, Step, discarded
 from powercut.heal.healer import Healing
-from powercut.heal.plan import Plan, Step, discarded
 from powercut.heal.session import Session
-from powercut.heal.workshop import Attempt
 
 
 class HealOutcome(StrEnum):

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
+from powercut.printable import one_line, printable
 from powercut.report.formats import Setting
-from powercut.report.printable import one_line, printable
 from powercut.report.problems import Level, Outcome, Problem, problems, verdict
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 
 _Element = ElementTree.Element
 

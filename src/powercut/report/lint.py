@@ -13,7 +13,7 @@ from powercut.findings.finding import Location
 from powercut.lint.analysis import Analysis
 from powercut.lint.misuse import Misuse
 from powercut.model.memory import Memory
-from powercut.report.printable import printable
+from powercut.printable import printable
 from powercut.report.source import source_line
 from powercut.trace.reader import Trace
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from powercut.findings.places import Places
-from powercut.report.printable import one_line
+from powercut.printable import one_line
 from powercut.trace.layout import Channel, Effect, Fence, Flag, Flush, Kind, Order
 from powercut.trace.reader import Trace
 

@@ -9,10 +9,10 @@ import html
 import re
 from itertools import groupby
 
+from powercut.printable import one_line, printable
 from powercut.report.formats import Setting
-from powercut.report.printable import one_line, printable
 from powercut.report.problems import Level, Outcome, Problem, extent, problems, verdict
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")
 _MARKS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.UNKNOWN: "⚠️"}

@@ -11,7 +11,7 @@ import msgspec
 from powercut import __version__
 from powercut.errors import ExitCode
 from powercut.matching.result import THE_END, Fate, MatchResult, Moment, RowAnswer
-from powercut.report.printable import one_line
+from powercut.printable import one_line
 
 _SHOWN = 10  # updates, moments or differences that the text lists
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from powercut.findings.places import Places
-from powercut.report.printable import printable
+from powercut.printable import printable
 from powercut.states.failure_points import FailurePoint, Node, tree_of
 from powercut.trace.symbols import Frame
 

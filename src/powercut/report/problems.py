@@ -14,12 +14,12 @@ from powercut.findings.finding import Finding, Location
 from powercut.findings.sources import WRITTEN_FRAME, sources
 from powercut.lint.misuse import Misuse
 from powercut.report.assertions import checked_line
+from powercut.report.finding_text import coverage_line, explain
+from powercut.report.kind_texts import KINDS, pattern_rule_id
 from powercut.report.lint import explain_misuse
 from powercut.report.race import raced_line
-from powercut.report.rules import KINDS, pattern_rule_id
 from powercut.report.source import source_lines
-from powercut.report.text import coverage_line, covered, explain
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun, covered
 
 
 class Level(StrEnum):

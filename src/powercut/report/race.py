@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from powercut.report.printable import one_line
-from powercut.report.text import explain
-from powercut.run.store import SavedRun
+from powercut.printable import one_line
+from powercut.report.finding_text import explain
+from powercut.runs.store import SavedRun
 
 if TYPE_CHECKING:
     from rich.table import Table

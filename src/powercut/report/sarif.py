@@ -12,12 +12,12 @@ from typing import Any
 from urllib.parse import quote
 
 from powercut.findings.finding import Location
+from powercut.printable import printable
 from powercut.report.formats import Setting
-from powercut.report.printable import printable
+from powercut.report.kind_texts import RULES, Rule
 from powercut.report.problems import Problem, Step, problems, steps
-from powercut.report.rules import RULES, Rule
 from powercut.report.source import source_line
-from powercut.run.store import SavedRun, to_json
+from powercut.runs.store import SavedRun, to_json
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "%SRCROOT%"  # what code scanning replaces by the checkout

@@ -10,9 +10,9 @@ import msgspec
 
 from powercut import __version__
 from powercut.findings.finding import Finding, Location
-from powercut.report.printable import one_line
+from powercut.printable import one_line
 from powercut.syncs.sites import Site
-from powercut.syncs.verdict import Judgement, Need, SyncReport, SyncsRun, Why
+from powercut.syncs.sync_verdict import Judgement, Need, SyncReport, SyncsRun, Why
 
 _WIDTH = 110
 _TITLES = {

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from powercut.report.events import Event, Found, Progress, Raced, Repeated, Said, Weighed
-from powercut.report.printable import printable
+from powercut.printable import printable
 from powercut.report.race import raced_table, raced_words
+from powercut.search.events import Event, Found, Progress, Raced, Repeated, Said, Weighed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from powercut.errors import EnvironmentFailure
-from powercut.image.image import ObjectKind
-from powercut.image.view import StateImage
+from powercut.image.state_image import StateImage, files_of
 from powercut.model.filesystem import ONE_ROW
 from powercut.record.tracers import mapped_files
-from powercut.report.difference import files_of
+from powercut.states.objects import ObjectKind
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Kind
@@ -57,7 +56,7 @@ class Survey:
 def survey(trace: Trace) -> Survey:
     """Look at a recorded program."""
     timeline = Timeline(trace, ONE_ROW)
-    image = timeline.image(State(timeline.end, Base.ISSUED, frozenset()))
+    image = StateImage(timeline, State(timeline.end, Base.ISSUED, frozenset()))
     touched = set(timeline.updates.obj)
     files = [
         _looked_at(path, image, obj)

@@ -40,11 +40,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from powercut import _engine
-from powercut.image.image import ObjectKind
 from powercut.model.filesystem import BLOCK, Exposed, FileSystem, Rename, Truncate
 from powercut.model.memory import PAGE_CACHE
 from powercut.states.guarantees import Guarantees
 from powercut.states.memory_rules import MappedFiles, flags_of, media
+from powercut.states.objects import ObjectKind
 from powercut.states.state import NEVER
 from powercut.states.tree import Thing, Tree
 from powercut.states.updates import UpdateKind, Updates

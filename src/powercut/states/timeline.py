@@ -21,16 +21,15 @@ import numpy.typing as npt
 
 from powercut import _engine
 from powercut.arrays import distinct
-from powercut.image.image import Changes
-from powercut.image.index import ImageIndex
-from powercut.image.view import StateImage
 from powercut.model.filesystem import Exposed, FileSystem
 from powercut.model.memory import EADR, PX86
-from powercut.states.marks import MarkSums
+from powercut.states.content_index import ContentIndex
+from powercut.states.objects import Changes
+from powercut.states.outputs import Words
 from powercut.states.rules import ExtraSync, Rules
+from powercut.states.set_hash import MarkSums
 from powercut.states.state import NEVER, Base, State
 from powercut.states.updates import UpdateKind
-from powercut.states.words import Words
 from powercut.trace.layout import Channel, Kind
 from powercut.trace.reader import Trace
 
@@ -285,18 +284,14 @@ class Timeline:
     # Images
 
     @cached_property
-    def index(self) -> ImageIndex:
+    def index(self) -> ContentIndex:
         """Where each name, block and size of an image comes from."""
-        return ImageIndex(self.trace, self.updates, self.tree, garbage=self.row.exposed is Exposed.GARBAGE)
+        return ContentIndex(self.trace, self.updates, self.tree, garbage=self.row.exposed is Exposed.GARBAGE)
 
     def survivors(self, state: State) -> _engine.Survivors:
         """The updates of a state, for look-ups in C."""
         kept = state.base is Base.GUARANTEED
         return _engine.Survivors(self.index.history, state.point, self.issued(state.point), kept, state.delta)
-
-    def image(self, state: State) -> StateImage:
-        """What the data folder holds in a state."""
-        return StateImage(self, state)
 
     def changes(self, before: State | None, after: State) -> Changes:
         """Where the images of two states may differ; before None, all that `after` holds counts as new."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from powercut.image.image import ObjectKind
+from powercut.states.objects import ObjectKind
 from powercut.trace.layout import DATA, EXTRA, INODE, KIND, LENGTH, OFFSET, PATH, Kind, Record
 from powercut.trace.reader import Trace
 

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from powercut.arrays import distinct
 from powercut.findings.finding import Location
 from powercut.findings.places import Places, place_of
-from powercut.image.image import ObjectKind
 from powercut.lint.blame import Blame
+from powercut.states.objects import ObjectKind
 from powercut.states.rules import MS_SYNC
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Fence, Flag, Flush, Kind

@@ -16,7 +16,7 @@ from powercut.heal.bitcode.calls import Calls, Node
 from powercut.heal.bitcode.dependences import Dependences
 from powercut.heal.bitcode.memory import PMDK
 from powercut.heal.bitcode.program import Function, Line, functions_of, globals_used
-from powercut.heal.plan import Step
+from powercut.heal.heal_plan import Step
 from powercut.trace.symbols import Frame
 
 PlaceOf = Callable[[int], Frame | None]  # the line that made a record

@@ -17,14 +17,14 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from powercut.printable import printable
 from powercut.report.formats import Setting
 from powercut.report.html.evidence import EvidenceRoom
 from powercut.report.html.section import Material, Section
 from powercut.report.html.sections import SECTIONS
 from powercut.report.html.sections.coverage import bars
-from powercut.report.printable import printable
 from powercut.report.problems import Level, Outcome, extent, problems, verdict
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 
 _HERE = Path(__file__).parent
 

@@ -15,9 +15,9 @@ from powercut.errors import PowercutError
 from powercut.findings.finding import Finding, SavedState
 from powercut.findings.places import Places
 from powercut.report.graph import draw_graph
+from powercut.report.html.crash_story import Moment, story, updates_to_tell
 from powercut.report.html.images import FolderDifference, compare_folders
-from powercut.report.html.story import Moment, story, updates_to_tell
-from powercut.run.replay import rebuild_state, rebuild_timeline
+from powercut.runs.replay import rebuild_state, rebuild_timeline
 from powercut.states.behaviors.around import behavior_around
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline

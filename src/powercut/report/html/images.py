@@ -11,10 +11,9 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from powercut.image.image import ObjectKind
-from powercut.image.view import StateImage
+from powercut.image.state_image import StateImage, files_of
 from powercut.model.filesystem import BLOCK
-from powercut.report.difference import files_of
+from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 
@@ -75,7 +74,7 @@ class _Comparison:
     """Two images, and where they may differ."""
 
     def __init__(self, timeline: Timeline, before: State, after: State) -> None:
-        self._whole, self._crashed = timeline.image(before), timeline.image(after)
+        self._whole, self._crashed = StateImage(timeline, before), StateImage(timeline, after)
         self._before, self._after = files_of(self._whole), files_of(self._crashed)
         self._changes = timeline.changes(before, after)
 

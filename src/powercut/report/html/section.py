@@ -12,7 +12,7 @@ from typing import Any
 
 from powercut.report.html.evidence import EvidenceRoom
 from powercut.report.problems import Problem
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 
 
 @dataclass(frozen=True, slots=True)

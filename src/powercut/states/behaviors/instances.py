@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from powercut.arrays import distinct
 from powercut.model.memory import LINE
+from powercut.states.behaviors.hash_mixing import mix_all
 from powercut.states.behaviors.layouts import Known, Layout, layout_of
-from powercut.states.behaviors.mixing import mix_all
 from powercut.states.behaviors.operations import Operations
 from powercut.states.behaviors.runs import Runs, cut, different, ranges
 

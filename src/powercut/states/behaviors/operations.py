@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut.arrays import distinct
-from powercut.states.behaviors.mixing import Words, mix, mix_all
+from powercut.states.behaviors.hash_mixing import Words, mix, mix_all
 from powercut.states.behaviors.stacks import Ints, StackTree, stack_tree
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Kind

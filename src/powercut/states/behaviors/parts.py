@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from powercut.states.behaviors.mixing import Words, mix_all
+from powercut.states.behaviors.hash_mixing import Words, mix_all
 from powercut.states.behaviors.operations import Operations
 from powercut.states.behaviors.stacks import Ints
 

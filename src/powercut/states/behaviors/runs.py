@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut.arrays import distinct
-from powercut.states.behaviors.mixing import Words
+from powercut.states.behaviors.hash_mixing import Words
 from powercut.states.behaviors.stacks import Ints
 
 MOST = 32  # operations of one behavior

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from powercut.states.behaviors.mixing import Words, mix_all
+from powercut.states.behaviors.hash_mixing import Words, mix_all
 from powercut.states.behaviors.operations import Operations, Role
 from powercut.states.behaviors.parts import Parts
 from powercut.states.behaviors.runs import Runs, different

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from powercut.states.behaviors.mixing import mix
+from powercut.states.behaviors.hash_mixing import mix
 from powercut.trace.layout import FRAME, TableKind
 from powercut.trace.pycode import PyCode, parse_pycode
 from powercut.trace.reader import Trace

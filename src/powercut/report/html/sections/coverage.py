@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from powercut.report.html.section import Material, Section
-from powercut.run.store import SavedRun
+from powercut.runs.store import SavedRun
 
 # The parts of all states, in the order in which they are drawn, and what each is.
 _PARTS = {

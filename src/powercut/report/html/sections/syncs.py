@@ -6,8 +6,8 @@ import msgspec
 
 from powercut.findings.finding import Location
 from powercut.report.html.section import Material, Section
-from powercut.run.store import SYNCS
-from powercut.syncs.verdict import Need
+from powercut.runs.store import SYNCS
+from powercut.syncs.sync_verdict import Need
 
 
 class SavedSync(msgspec.Struct):

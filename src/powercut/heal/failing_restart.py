@@ -1,0 +1,199 @@
+"""The restart: the failing restart, run again on copies of the pool's folder.
+
+Before: the folder of a pool, and the command that restarts the service on it and judges it. After each run: the copy is
+gone, and the folder is as it was. A run is plain, or in the memory tracer: then it also tells which bytes of the pool
+reached the fault, or which were touched at all.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from powercut.errors import EnvironmentFailure
+from powercut.heal.taint import Fault, LabelRange, LabelsBoard, Thread
+from powercut.native_programs import call_tracer
+from powercut.programs import find_program
+from powercut.record.private_copy import PrivateCopy
+from powercut.record.recorder import TRACER_FAILED
+from powercut.record.tracers import require_memory_tool
+from powercut.trace.reader import Trace
+from powercut.trace.symbols import Frame, StackResolver
+
+TRACING_TAKES = 30  # times as long as a plain run, at most
+HANGS_SOON = 3  # a restart that hangs gets that many times its time-out: it hangs long before
+_TRACE = "trace"  # its file among the notes of a run
+Prepare = Callable[[Path], object]  # gets the copy's folder before the command runs
+Label = Callable[[Path], Sequence[LabelRange]]  # says which bytes of the copy have which numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One run of the command.
+
+    Attributes:
+        how: "exited", "signaled" or "hung".
+        said: the end of what it printed.
+    """
+
+    how: str
+    code: int
+    seconds: float
+    said: str = ""
+
+    @property
+    def healed(self) -> bool:
+        """Whether the service is well."""
+        return self.how == "exited" and self.code == 0
+
+    def resembles(self, other: Attempt) -> bool:
+        """Whether it failed as the other one did."""
+        return (self.how, self.code) == (other.how, other.code)
+
+    def __str__(self) -> str:
+        if self.how == "hung":
+            return f"did not end within {self.seconds:.0f} s"
+        return f"ended with exit status {self.code}" if self.how == "exited" else f"died of signal {self.code}"
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """What the bytes of the pool led to in a run under taint.
+
+    Attributes:
+        incomplete: some sets of labels are too small.
+        stacks: where it failed, or where its threads were last, if that was asked for; what is nearest first.
+    """
+
+    attempt: Attempt
+    faults: list[Fault]
+    threads: list[Thread]
+    incomplete: bool
+    stacks: list[tuple[Frame, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Touches:
+    """What of the pool the command's own code touched.
+
+    Attributes:
+        plain: how the command ended when nobody looked.
+        attempt: how it ended when its touches were seen.
+        marked: the program said where its recovery begins and ends: only that counts.
+    """
+
+    plain: Attempt
+    attempt: Attempt
+    numbers: frozenset[int]
+    marked: bool
+
+
+class FailingRestart:
+    """Runs of one command on copies of one folder."""
+
+    def __init__(self, folder: Path, command: Sequence[str], cwd: Path, timeout: float, skip: Sequence[Path]) -> None:
+        self._folder = folder
+        self._command = [find_program(command[0], cwd), *command[1:]]
+        self._cwd = cwd
+        self._timeout = timeout
+        self._skip = tuple(skip)
+
+    def attempt(self, prepare: Prepare) -> Attempt:
+        """A plain run."""
+        with self._copy() as copy, _notes() as notes:
+            prepare(copy.path)
+            return self._run(copy, Path(notes), [], (), self._timeout)
+
+    def explain(self, first: Attempt, label: Label, *, stacks: bool = False) -> Origins:
+        """A run under taint, after a plain one. With `stacks`, it tells where it failed, too."""
+        with self._copy() as copy, _notes() as notes, LabelsBoard(label(copy.path)) as board:
+            attempt = self._trace(copy, Path(notes), board, first)
+            faults, threads = board.faults(), board.threads()
+            where = _stacks(Path(notes) / _TRACE, faults, threads) if stacks else []
+            return Origins(attempt, faults, threads, bool(board.lost or board.refused), where)
+
+    def touches(self, label: Label) -> Touches:
+        """A run that tells which of the labelled bytes matter to the command at all."""
+        plain = self.attempt(lambda _: None)
+        with (
+            self._copy() as copy,
+            _notes() as notes,
+            LabelsBoard(label(copy.path), faults=False, touches=True, nodes=1) as board,
+        ):
+            attempt = self._trace(copy, Path(notes), board, plain)
+            return Touches(plain, attempt, board.touched(), bool(board.recoveries))
+
+    def _trace(self, copy: PrivateCopy, notes: Path, board: LabelsBoard, first: Attempt) -> Attempt:
+        """A run in the memory tracer, which reads and writes the board, after a plain one."""
+        patience = self._timeout * (HANGS_SOON if first.how == "hung" else TRACING_TAKES)
+        tool = require_memory_tool(Path(self._cwd, self._command[0]))
+        given = ["--memory-tool", str(tool), "--board", f"labels={board.descriptor}"]
+        return self._run(copy, notes, given, (board.descriptor,), patience)
+
+    def _copy(self) -> PrivateCopy:
+        return PrivateCopy(self._folder, None, self._skip, in_view=True)
+
+    def _run(
+        self, copy: PrivateCopy, notes: Path, more: Sequence[str], given: Sequence[int], timeout: float
+    ) -> Attempt:
+        """Run the command where the copy is shown in the folder's place."""
+        trace, out, err = (notes / name for name in (_TRACE, "out", "err"))
+        argv = [str(call_tracer()), "--output", str(trace), "--dir", str(self._folder), "--view", str(copy.path)]
+        argv += ["--cwd", str(self._cwd), "--stdout", str(out), "--stderr", str(err), *more, "--", *self._command]
+        began = time.monotonic()
+        process = subprocess.Popen(
+            argv, env=_environment(self._cwd), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=given
+        )
+        try:
+            _, told = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()  # what it runs ends with it
+            process.communicate()
+            return Attempt("hung", 0, time.monotonic() - began, _tail(err, out))
+        except BaseException:
+            process.kill()
+            process.communicate()
+            raise
+        failed = process.returncode == TRACER_FAILED
+        ending = b"" if failed else Trace.open(trace, opened=False).meta.get("exit", b"")
+        how, _, code = ending.decode("ascii", "replace").partition(" ")
+        if how not in ("exited", "signaled"):
+            words = told.decode("utf-8", "replace").strip() or _tail(err, out) or "nobody saw how it ended"
+            raise EnvironmentFailure("heal-run", f"the command could not be run: {words}.", "Nothing was changed.")
+        return Attempt(how, int(code), time.monotonic() - began, _tail(err, out))
+
+
+def _notes() -> tempfile.TemporaryDirectory[str]:
+    """A folder for what a run leaves: its trace and what it says."""
+    return tempfile.TemporaryDirectory(prefix="powercut-heal-")
+
+
+def _stacks(trace: Path, faults: Sequence[Fault], threads: Sequence[Thread]) -> list[tuple[Frame, ...]]:
+    """Where each fault was, or if there are none, each thread: its calls, then where its last branches were.
+
+    A service that ends by itself may do so when all its own functions have returned.
+    """
+    last = [(fault.stack, fault.thread) for fault in faults] or [(0, thread) for thread in threads]
+    resolver = StackResolver.of(Trace.open(trace, opened=False))
+    resolver.prepare(branch.stack for _, thread in last for branch in thread.branches)
+    return [
+        (*resolver.frames(stack), *(frame for branch in thread.branches for frame in resolver.frames(branch.stack)[:1]))
+        for stack, thread in last
+    ]
+
+
+def _environment(cwd: Path) -> Mapping[str, str]:
+    return {"PMEM_IS_PMEM_FORCE": "1", **os.environ, "PWD": str(cwd)}
+
+
+def _tail(*files: Path) -> str:
+    for file in files:
+        text = file.read_bytes()[-2000:].decode("utf-8", "replace").strip() if file.exists() else ""
+        if text:
+            return text
+    return ""

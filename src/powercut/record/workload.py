@@ -1,0 +1,77 @@
+"""Recording a workload: with the tracer that fits it, saying which one was chosen and what it missed.
+
+Before: a workload and where it shall run. After: its trace, in a file; or the error that kept it from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from powercut.native_programs import memory_tool, why_no_memory_tool
+from powercut.programs import find_program
+from powercut.record.recorder import Recording, RecordOptions, record_callable, record_command
+from powercut.record.tracers import MapsFilesError, links_persistent_memory, mapped_files, require_memory_tool
+from powercut.trace.reader import Trace
+
+Workload = Sequence[str] | Callable[[], object]
+
+
+class Say(Protocol):
+    """Tells the user something; warnings stay with the run."""
+
+    def __call__(self, text: str, *, warning: bool = False) -> None:
+        """Tell it."""
+
+
+def record(workload: Workload, options: RecordOptions, tracer: str, persistent: bool, say: Say) -> Trace:
+    """Record a workload; `tracer` is calls, memory or auto, `persistent` what mapped files are taken for."""
+    try:
+        if callable(workload):
+            say(f"recording in a private copy of {options.folder}")
+            recording = record_callable(workload, options)
+        else:
+            recording = _record_command(workload, options, tracer, persistent, say)
+    except KeyboardInterrupt:
+        say("the program had not ended: a workload must end by itself, a server after a few requests")
+        raise
+    for note in recording.trace.notes():
+        say(note, warning=True)
+    if recording.left_out:
+        names = ", ".join(str(path.relative_to(options.folder)) for path in recording.left_out[:3])
+        say(f"fifos, sockets and devices are not copied for the program: {names}", warning=True)
+    if recording.unexplained:
+        say(
+            f"the recording does not explain what the program left in {', '.join(recording.unexplained[:3])}"
+            f"{' and more' if recording.unexplained[3:] else ''}: crash states of these files lack something",
+            warning=True,
+        )
+    return recording.trace
+
+
+def _record_command(
+    command: Sequence[str], options: RecordOptions, tracer: str, persistent: bool, say: Say
+) -> Recording:
+    """Record with the tracer that fits the program, and say which."""
+    program, where = Path(options.cwd, find_program(command[0], options.cwd)), f"in a private copy of {options.folder}"
+    library = links_persistent_memory(program) if tracer == "auto" else ""
+    if tracer == "memory" or (library and memory_tool()):
+        why = f"the program uses {library}" if library else "--tracer memory"
+        say(f"recording {where}, with the memory tracer ({why})")
+        return record_command(command, _with_memory(options, program, persistent))
+    say(f"recording {where}")
+    look_closer = tracer == "auto" and memory_tool() is not None
+    try:
+        recording = record_command(command, replace(options, stop_at_mapping=look_closer))
+    except MapsFilesError as mapping:
+        say(f"the program maps {mapping.names} for writing: starting again, with the memory tracer")
+        return record_command(command, _with_memory(options, program, persistent))
+    if tracer == "auto" and mapped_files(recording.trace) and not look_closer:
+        say(f"there is no memory tracer: {why_no_memory_tool()} (powercut doctor)", warning=True)
+    return recording
+
+
+def _with_memory(options: RecordOptions, program: Path, persistent: bool) -> RecordOptions:
+    return replace(options, memory_tool=require_memory_tool(program, replaceable=True), persistent_memory=persistent)

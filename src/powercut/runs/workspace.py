@@ -1,0 +1,151 @@
+"""What the session of every tool stands on: its settings, its folders, what was told, how to record and to judge.
+
+Before: settings, and where the command was started. After: traces, timelines and judges as these settings say. Whatever
+cannot be done as usual is said once, and kept with the run.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from powercut import _engine
+from powercut.errors import EnvironmentFailure
+from powercut.model.filesystem import file_systems
+from powercut.model.memory import PAGE_CACHE
+from powercut.oracle.check_command import check_command
+from powercut.record.recorder import RecordOptions
+from powercut.record.workload import Workload, record
+from powercut.runs.store import new_run_folder
+from powercut.search.events import Event, Said, Subscriber
+from powercut.search.judging import Check, Judging
+from powercut.settings import Settings
+from powercut.states.strategies import is_grouped
+from powercut.states.strategy_names import strategies
+from powercut.states.timeline import Timeline
+from powercut.states.timelines import make_timelines
+from powercut.trace.reader import Trace
+
+
+@dataclass(slots=True)
+class Workspace:
+    """What a run needs to know, and where it stands."""
+
+    settings: Settings
+    cwd: Path
+    tell: Subscriber
+    check: Check | None = None  # a Python function instead of settings.check
+    notes: list[str] = field(default_factory=list)
+    views: bool | None = None  # whether programs see images at the folder's own path, once that is known
+    write_baseline: bool = False  # add what is found to the baseline
+
+    def say(self, text: str, *, warning: bool = False) -> None:
+        """Tell the user, and keep it with the run."""
+        if warning and text not in self.notes:
+            self.notes.append(text)
+        self.tell(Said(text, warning))
+
+    def told(self, event: Event) -> None:
+        """Keep warnings with the run."""
+        if isinstance(event, Said):
+            self.say(event.text, warning=event.warning)
+
+    @property
+    def folder(self) -> Path:
+        """The data folder."""
+        return (self.cwd / (self.settings.dir or ".")).resolve()
+
+    @property
+    def output(self) -> Path:
+        """Where runs are saved."""
+        return self.cwd / self.settings.output
+
+    @property
+    def baseline(self) -> Path:
+        """The file of known findings."""
+        return self.cwd / self.settings.baseline
+
+    def output_option(self) -> str:
+        """What a later command needs to find the runs."""
+        return "" if self.settings.output == ".powercut" else f" --output {shlex.quote(self.settings.output)}"
+
+    def record_run(self, workload: Workload) -> tuple[Trace, Path]:
+        """Record a workload into the folder of a new run."""
+        if self.settings.check is not None and self.check is None:
+            check_command(
+                self.settings.check, self.cwd, self.folder
+            )  # what cannot run is refused before the program has
+        run_folder = new_run_folder(self.output)
+        try:
+            return self.record(workload, run_folder / "trace"), run_folder
+        finally:
+            with suppress(OSError):
+                run_folder.rmdir()  # only if nothing was written
+
+    def record(self, workload: Workload, output: Path, *, cwd: Path | None = None, added: Path | None = None) -> Trace:
+        """Record a workload; `cwd` is where it starts, if that is elsewhere, `added` a plan of syncs to put in."""
+        options = RecordOptions(
+            folder=self.folder,
+            cwd=cwd or self.cwd,
+            output=output,
+            namespaces=self.namespaces(),
+            scratch=Path(self.settings.scratch) if self.settings.scratch else None,
+            stacks=self.settings.stacks,
+            skip=(self.output,),
+            added=added,
+        )
+        persistent = self.settings.memory != PAGE_CACHE.name
+        return record(workload, options, self.settings.tracer, persistent, self.say)
+
+    def timelines(self, trace: Trace) -> list[Timeline]:
+        """A timeline for each model."""
+        if trace.truncated:
+            self.say(f"the trace {trace.name} was cut short; what it holds is explored", warning=True)
+        rows = file_systems(self.settings.fs, self.settings.memory)
+        timelines = make_timelines(trace, [row.torn() if self.settings.tear else row for row in rows])
+        first = timelines[0]
+        if not len(first.updates) and trace.truncated:
+            raise trace.broken("it was cut short before the program changed anything")
+        if not len(first.updates):
+            raise EnvironmentFailure(
+                "nothing-written",
+                f"the workload changed nothing in {trace.folder}.",
+                "Is --dir the folder that it writes to?",
+            )
+        if not is_grouped(first) and "representatives" in strategies(self.settings.strategies):
+            self.say(f"{len(first.updates)} changes are too many to group: no representatives are tested", warning=True)
+        for note in first.notes:
+            self.say(note, warning=True)
+        mapped = [number for number, thing in enumerate(first.tree.things) if thing.mapped]
+        if mapped:
+            names = ", ".join(first.index.path_of(obj).decode("utf-8", "replace") for obj in mapped[:3])
+            self.say(f"stores through shared mappings are not covered: {names}", warning=True)
+        return timelines
+
+    def judging(self, timelines: Sequence[Timeline]) -> Judging:
+        return Judging(self.settings, self.cwd, self.check, timelines, self._shown_at(timelines[0].trace.folder))
+
+    def _shown_at(self, folder: str) -> bool:
+        """Whether checks see images at the path of the data folder; with the built-in check nobody looks."""
+        if self.check is None and self.settings.check is None:
+            return False
+        if self.namespaces() and not Path(folder).is_dir():
+            self.say(f"{folder} is not on this machine: the check sees the images at another path", warning=True)
+            self.views = False
+        return self.namespaces()
+
+    def namespaces(self) -> bool:
+        """Whether programs see images at the folder's own path; if not, that is said, once."""
+        if self.views is None:
+            possible, why = _engine.can_enter_view() if self.settings.namespaces else (False, "--no-namespaces")
+            if not possible:
+                self.say(
+                    f"private mount namespaces are not available ({why}): programs see a copy of the data folder at "
+                    "another path, and paths in their arguments are substituted",
+                    warning=True,
+                )
+            self.views = possible
+        return self.views

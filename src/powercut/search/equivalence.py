@@ -1,0 +1,143 @@
+"""Which states need no run, because what the check would read in them was read before.
+
+Before: a check that is a command, and states that are to be judged. After: a verdict for those whose answers lead to a
+leaf of the decision tree; for all others, whether the run that judges them is to be watched.
+
+It is sound for a check whose verdict depends on the data folder and on what the program had said, and on nothing else.
+Samples are asked again, and some states that need no run are run all the same. A check that contradicts itself there
+switches equivalence off, and all states that were not run are handed back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import lru_cache
+
+from powercut.image.state_image import StateImage
+from powercut.oracle.image_queries import Answers, Ask, Asked, UndecidableError
+from powercut.oracle.protocol import Told
+from powercut.oracle.verdict import Verdict
+from powercut.search.decision_tree import DecisionTree, says_the_same
+from powercut.search.jobs import Job, Result, Watching
+from powercut.search.watch_cost import Economy
+from powercut.search.watched_judging import words_told
+from powercut.states.state import State
+from powercut.states.timeline import Timeline
+
+FIRST_SAMPLE = 2  # this run of those that are watched is asked again ...
+SAMPLE_EVERY = 32  # ... and then one of so many
+SPOT_EVERY = 64  # of the states that need no run, the first and then one of so many is run to see
+MOST_FAILURES = 3  # runs in a row that could not be understood
+MOST_KEPT = 1_000_000  # states that are kept in order to be handed back
+
+_BLIND = "the check looked at nothing in the data folder: it says the same whatever a power cut leaves there"
+
+Place = tuple[int, State]  # a state of a timeline
+
+
+class Equivalence:
+    """What is known about one check, and what that saves."""
+
+    def __init__(self, timelines: Sequence[Timeline], workers: int, *, always: bool = False) -> None:
+        """`always`: also where watching the check costs more than it saves."""
+        self._notes: list[str] = []
+        self._timelines = timelines
+        self._most_running = workers
+        self._tree = DecisionTree()
+        self._economy = Economy(always=always)
+        self._off = False
+        self._watched = 0
+        self._followed = 0
+        self._looked = False
+        self._not_understood = 0
+        self._decided = 0
+        self._skipped: list[Place] = []
+        self._spots: dict[Place, Verdict] = {}
+        self._words = lru_cache(maxsize=1024)(self._words_at)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know."""
+        return [*self._notes, _BLIND] if self._followed and not self._looked else self._notes
+
+    @property
+    def learning(self) -> bool:
+        """Whether runs are watched now."""
+        return not self._off and not self._tree.full and self._economy.watching_pays
+
+    def waits(self, running: int) -> bool:
+        """Whether it is better to wait for what is running: it may show that the next state need not run."""
+        return running >= self._most_running and self.learning
+
+    def decide(self, number: int, state: State) -> Verdict | Watching:
+        """The verdict on a state that needs no run; for others, how the run that judges it is to be watched."""
+        if self._off:
+            return Watching.NOT
+        verdict = self._look_up(number, state) if self._economy.looking_up_pays else None
+        if verdict is not None:
+            self._decided += 1
+            spot = self._decided % SPOT_EVERY == 1 or len(self._skipped) >= MOST_KEPT
+            if not spot:
+                self._skipped.append((number, state))
+                self._economy.skipped()
+                return verdict
+            self._spots[number, state] = verdict
+            return Watching.NOT
+        if not self.learning:
+            return Watching.NOT
+        self._watched += 1
+        sample = self._watched == FIRST_SAMPLE or self._watched % SAMPLE_EVERY == 0
+        return Watching.AGAIN if sample else Watching.ONCE
+
+    def _look_up(self, number: int, state: State) -> Verdict | None:
+        start = time.perf_counter()
+        answers = Answers(StateImage(self._timelines[number], state), self._words(number, state.point))
+        try:
+            return self._tree.find(answers)
+        except UndecidableError:
+            return None
+        finally:
+            self._economy.looked_up(time.perf_counter() - start)
+
+    def learn(self, job: Job, result: Result) -> list[Place]:
+        """Take in a run; the states that must be run after all."""
+        watched, verdict = result.watched, result.verdict
+        expected = self._spots.pop((job.timeline, job.state), None)
+        if watched is None:
+            self._economy.ran(result.seconds)
+        else:
+            self._economy.watched(result.seconds, watched.plain)
+        if self._off:
+            return []
+        differs = watched.differs if watched is not None else ""
+        if expected is not None and not says_the_same(expected, verdict):
+            differs = f"it said {expected.outcome.value}, and {verdict.outcome.value} where it had read the same"
+        if watched is not None and not differs:
+            differs = self._add(watched.asked, watched.why, verdict)
+        return self._contradicted(differs) if differs else []
+
+    def _add(self, asked: Asked | None, why: str, verdict: Verdict) -> str:
+        """Add a run to the tree; how the check contradicts itself, if it does."""
+        if asked is not None:
+            self._not_understood = 0
+            self._followed += 1
+            self._looked |= any(
+                path or ask == Ask.LIST for (ask, path, *_), _ in asked
+            )  # every run stands in the folder
+            return "" if self._tree.learn(asked, verdict) else "it read the same and did not say the same"
+        self._not_understood += 1
+        if self._not_understood >= MOST_FAILURES:
+            self._off = True
+            self._notes.append(f"states in which the check would read the same are run, too: {why}")
+        return ""
+
+    def _contradicted(self, how: str) -> list[Place]:
+        self._off = True
+        self._notes.append(f"the check is not deterministic ({how}): every state is run")
+        skipped, self._skipped = self._skipped, []
+        return skipped
+
+    def _words_at(self, number: int, point: int) -> dict[int, bytes]:
+        timeline = self._timelines[number]
+        return words_told(Told(timeline.acked(point), timeline.sent(point)))

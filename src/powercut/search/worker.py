@@ -1,0 +1,220 @@
+"""A worker: one process that owns one image, moves it from state to state and has the oracle judge each.
+
+Before: forked from the engine, with all timelines in memory. It sets up its view of the file system, says so, and
+then answers batches of jobs until the engine's end of the socket closes. It ends by ``_exit`` only, and takes its view,
+and with it all it built in memory, along.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import faulthandler
+import fcntl
+import gc
+import os
+import signal
+import socket
+import termios
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from powercut import _engine
+from powercut.errors import EnvironmentFailure, PowercutError
+from powercut.image.folder import ImageFolder
+from powercut.image.image import Images
+from powercut.image.scratch import Scratch, ScratchError
+from powercut.oracle.protocol import Oracle, Place, Told
+from powercut.oracle.verdict import Outcome, Verdict
+from powercut.search.jobs import Job, Result, Watched, Watching
+from powercut.search.messages import Inbox, Message, PackedResult, Phase, Slot, frame, pack_result, unpack_job
+from powercut.search.watched_judging import Watcher
+
+_FLUSH_SECONDS = 0.02  # results wait this long for company
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What all workers of a run share."""
+
+    images: Sequence[Images]
+    oracle: Oracle
+    data_dir: Path
+    scratch: Scratch
+    namespaces: bool
+
+
+def home_name(number: int, pid: int) -> str:
+    """A worker's folder in the scratch folder, never that of another one that died before it."""
+    return f"{number}-{pid}"
+
+
+def run_worker(setup: Setup, number: int, sock: socket.socket, slot: Slot, parent: int) -> NoReturn:
+    """The whole life of a worker process."""
+    status = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides when to stop
+        faulthandler.disable()  # a check that crashes is a verdict, not news for the terminal
+        _leave_terminal()
+        gc.freeze()  # the timelines stay shared with the engine
+        gc.set_threshold(20000, 20, 100)
+        _engine.adopt_orphans()
+        _engine.die_with_parent(parent)
+        try:
+            worker = Worker(setup, number, sock, slot)
+            sock.sendall(frame(Message.READY, None))
+            worker.work()
+        except PowercutError as error:
+            sock.sendall(frame(Message.FAILED, (error.slug, error.message, error.hint)))
+        except OSError as error:
+            failure = _failure(error, setup.scratch.path)
+            sock.sendall(frame(Message.FAILED, (failure.slug, failure.message, failure.hint)))
+        status = 0
+    except (BrokenPipeError, ConnectionResetError):
+        status = 0  # the engine is gone
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _failure(error: OSError, scratch: Path) -> PowercutError:
+    """Why a worker cannot start or go on."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return ScratchError.full(str(scratch))
+    return EnvironmentFailure("worker-failed", f"A worker cannot run: {error}.")
+
+
+def _leave_terminal() -> None:
+    """A check that asks a question gets an error instead of stopping, and keys reach only the engine.
+
+    A session of its own would do it, too, but makes each worker a scheduling group, which halves the rate of short
+    checks on a busy machine.
+    """
+    os.setpgid(0, 0)
+    with contextlib.suppress(OSError):
+        fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            fcntl.ioctl(fd, termios.TIOCNOTTY)
+        finally:
+            os.close(fd)
+
+
+class Worker:
+    """One image and the loop over jobs."""
+
+    def __init__(self, setup: Setup, number: int, sock: socket.socket, slot: Slot) -> None:
+        self._setup = setup
+        self._number = number
+        self._socket = sock
+        self._slot = slot
+        self._inbox = Inbox(sock)
+        self._folder: ImageFolder | None = None
+        self._timeline = -1
+        self._point = -1
+        self._told = Told()
+        self._results: list[PackedResult] = []
+        self._flushed = time.monotonic()
+        self._place = self._make_place()
+        setup.oracle.open(self._place)
+
+    def work(self) -> None:
+        """Answer jobs until there are no more."""
+        while messages := self._inbox.receive():
+            for _, batch in messages:
+                for packed in batch:
+                    self._answer(unpack_job(packed))
+            self._flush()
+            self._slot.write(Phase.IDLE)
+
+    def _make_place(self) -> Place:
+        """Make the folders; with namespaces, in memory of our own and shown where the data folder is."""
+        setup = self._setup
+        os.chdir("/")
+        scratch = setup.scratch.path
+        if setup.namespaces:
+            _engine.enter_view(scratch, scratch)
+            if setup.scratch.memory:
+                _engine.mount_tmpfs(scratch, f"mode=0755,nr_inodes=0,size={setup.scratch.memory}")
+        home = scratch / home_name(self._number, os.getpid())
+        home.mkdir()
+        self._root = home / (setup.data_dir.name or "root")
+        self._store = home / ".store"
+        own = home / ".oracle"
+        for folder in (self._root, self._store, own):
+            folder.mkdir()
+        if setup.namespaces:
+            _engine.bind_mount(self._root, setup.data_dir)
+            self._image = setup.data_dir.stat()
+            return Place(setup.data_dir, setup.data_dir, own)
+        return Place(self._root, setup.data_dir, own)
+
+    def _answer(self, job: Job) -> None:
+        self._slot.write(Phase.BUILDING, job.id)
+        watched, started = None, time.monotonic()
+        try:
+            folder = self._image_folder(job.timeline)
+            folder.move_to(job.state)
+            told = self._told_at(job)
+        except PowercutError:
+            self._flush()
+            raise
+        except Exception:
+            verdict = Verdict(Outcome.ERROR, 0, f"cannot build the image\n{traceback.format_exc()}")
+        else:
+            verdict, watched = self._judge(job, folder, told)
+            if self._is_hidden():
+                words = f"another file system was mounted over {self._setup.data_dir} while the check ran"
+                verdict, watched = Verdict(Outcome.ERROR, 0, words), None
+        self._results.append(pack_result(Result(job.id, verdict, watched, time.monotonic() - started)))
+        if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+            self._flush()
+
+    def _judge(self, job: Job, folder: ImageFolder, told: Told) -> tuple[Verdict, Watched | None]:
+        def begin() -> None:
+            self._slot.write(Phase.JUDGING, job.id)
+
+        oracle, place = self._setup.oracle, self._place.folder
+        if job.looks is not Watching.NOT:
+            watcher = Watcher(oracle, folder, place, self._setup.images[job.timeline].image, begin)
+            return watcher.judge(job, told)
+        begin()
+        judge = oracle.judge_traced if job.traced else oracle.judge
+        return judge(place, told, folder.collect), None
+
+    def _is_hidden(self) -> bool:
+        """Whether the machine mounted something over a folder above the image, so that a check looks elsewhere."""
+        if not self._setup.namespaces:
+            return False
+        try:
+            return not os.path.samestat(self._setup.data_dir.stat(), self._image)
+        except OSError:
+            return True
+
+    def _image_folder(self, timeline: int) -> ImageFolder:
+        """The image, from now on one of this timeline's states."""
+        if self._folder is None:
+            self._folder = ImageFolder(self._root, self._store, self._setup.images[timeline])
+        elif timeline != self._timeline:
+            self._folder.turn_to(self._setup.images[timeline])
+            self._point = -1
+        self._timeline = timeline
+        return self._folder
+
+    def _told_at(self, job: Job) -> Told:
+        point = job.state.point if job.owed is None else job.owed
+        if point != self._point:
+            images = self._setup.images[job.timeline]
+            self._told = Told(images.acked(point), images.sent(point))
+            self._point = point
+        return self._told
+
+    def _flush(self) -> None:
+        if self._results:
+            self._socket.sendall(frame(Message.RESULTS, self._results))
+            self._results = []
+        self._flushed = time.monotonic()

@@ -1,0 +1,53 @@
+"""The figures of a finished run, as its report holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from powercut.errors import ExitCode
+from powercut.runs.store import BehaviorCounts, SavedRun
+from powercut.search.events import Counts
+from powercut.states.behaviors.find import already_found
+from powercut.states.estimate import Estimate
+from powercut.states.failure_points import coverage_curve, failure_points
+from powercut.states.timeline import Timeline
+
+
+def coverage(timeline: Timeline) -> dict[str, Any]:
+    """Whether the workload was long enough: the failure points it reached, and when."""
+    points = failure_points(timeline)
+    return {"failure_points": len(points), "curve": coverage_curve(timeline, points)}
+
+
+def states_of(counts: Counts) -> dict[str, Any]:
+    """How much was tested, of how many."""
+    estimate = counts.total if isinstance(counts.total, Estimate) else None
+    return {
+        "tested": counts.tested,
+        "known": counts.known,
+        "equal": counts.equal,
+        "equivalent": counts.equivalent,
+        "left": counts.left if isinstance(counts.left, int) else None,
+        "total": counts.total if isinstance(counts.total, int) else None,
+        "estimate": None if estimate is None else {"log10": estimate.log10, "error": estimate.error},
+        "failed": counts.failed,
+        "unexplained": counts.unexplained,
+        "exhausted": counts.exhausted,
+        "by_strategy": counts.by_strategy,
+    }
+
+
+def behaviors_of(timelines: Sequence[Timeline]) -> list[BehaviorCounts]:
+    """What representative testing made of each timeline, if it came to that."""
+    found = [(timeline.label, already_found(timeline)) for timeline in timelines]
+    return [BehaviorCounts(model=name, told_by=some.heuristics, **some.counts()) for name, some in found if some]
+
+
+def exit_code(run: SavedRun) -> ExitCode:
+    """How a run ends for the shell."""
+    if run.new_findings or run.states.get("unexplained"):  # nobody knows what the latter are
+        return ExitCode.FINDINGS
+    if run.race:
+        return ExitCode.NOTHING_FOUND if run.race.get("executions") else ExitCode.NOTHING_COVERED
+    return ExitCode.NOTHING_FOUND if run.states["tested"] + run.states.get("known", 0) else ExitCode.NOTHING_COVERED
