@@ -51,7 +51,7 @@ def checks_until_found(many: Several, order: Order) -> list[str]:
                     at[bug] = executor.checks
 
     with patch("powercut.search.exploration.joint_queue", lambda timelines, *_: order(timelines)):
-        search = Exploration(judge.timelines, executor, judge.owed, Budget(MOST_SECONDS), 0, tell)
+        search = Exploration(judge.timelines, executor, judge.output_key, Budget(MOST_SECONDS), 0, tell)
         search.run()
     judge.close()
     return [str(findings), f"{len(at)} of {len(many.bugs)}", ", ".join(map(str, sorted(at.values())))]

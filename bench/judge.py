@@ -37,7 +37,7 @@ class Judge:
         session = Session(settings, known.data.parent, _ignore)
         self.timelines = session.timelines(trace)
         judging = Judging(settings, known.data.parent, None, self.timelines, session.namespaces())
-        self.executor, self.owed = judging.executor(anywhere=False)
+        self.executor, self.output_key = judging.executor(anywhere=False)
         self._digesters = [Digester(timeline) for timeline in self.timelines]
         self.searched = {number: self.timelines[number] for number in Rows(self.timelines, self.key).leaders}
         self._accepted: dict[Key, bool] = {}
@@ -49,7 +49,7 @@ class Judge:
 
     def key(self, number: int, state: State) -> Key:
         """What stands for an image and what the program had said."""
-        return self._digesters[number].digest(state), self.owed(self.timelines[number], state.point)
+        return self._digesters[number].digest(state), self.output_key(self.timelines[number], state.point)
 
     def accepts(self, places: Sequence[Place]) -> list[bool]:
         """Whether the check accepts some states; those whose image was judged before are not judged again."""

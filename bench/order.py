@@ -93,7 +93,7 @@ def distinct(states: Iterable[tuple[int, str, State]], judge: Judge) -> Iterator
         if identity in seen:
             continue
         seen.add(identity)
-        most = timeline.owing_most(state)
+        most = timeline.with_latest_output(state)
         for each in (state, most) if most is not state else (state,):
             key = judge.key(number, each)
             if key not in tested:

@@ -28,9 +28,9 @@ class ImageCheck:
         self._check = check
         self.judged = 0
 
-    def judge(self, timeline: Timeline, state: State, owed: int | None = None) -> Verdict:
+    def judge(self, timeline: Timeline, state: State, output_until: int | None = None) -> Verdict:
         self.judged += 1
-        acked = timeline.acked(state.point if owed is None else owed)
+        acked = timeline.acked(state.point if output_until is None else output_until)
         return Verdict(Outcome.PASS if self._check(files(timeline, state), acked) else Outcome.FAIL, 1)
 
 

@@ -21,7 +21,7 @@ def judge(ops: list[tuple], fs: str) -> list[Finding]:
     timeline = Timeline(to_trace(ops), FILE_SYSTEMS[fs])
     oracle = BuiltinOracle(timeline)
     executor = InlineExecutor([timeline], oracle)
-    exploration = Exploration([timeline], executor, oracle.owed, Budget(), 0, lambda event: None)
+    exploration = Exploration([timeline], executor, oracle.output_key, Budget(), 0, lambda event: None)
     exploration.run()
     return exploration.findings
 

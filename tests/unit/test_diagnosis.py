@@ -134,7 +134,7 @@ def test_without_any_time_the_first_failing_state_is_a_finding_and_the_others_ar
 
 def test_an_image_that_cannot_be_built_ends_the_search_without_a_traceback() -> None:
     class Unbuildable:
-        def judge(self, timeline: Timeline, state: State, owed: int | None = None) -> Verdict:
+        def judge(self, timeline: Timeline, state: State, output_until: int | None = None) -> Verdict:
             return Verdict(
                 Outcome.ERROR, 0, "cannot build the image\nTraceback (most recent call last):\nOSError: gone"
             )

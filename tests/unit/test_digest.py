@@ -138,7 +138,7 @@ def test_what_is_judged_for_a_state_keeps_the_same_and_owes_most() -> None:
         row = list(FILE_SYSTEMS.values())[seed % len(FILE_SYSTEMS)]
         timeline = Timeline(to_trace([*RunMaker(seed).make(8), ("print", b"x")]), row)
         for _, (_, state) in zip(range(150), queue(timeline, seed), strict=False):
-            judged, point = timeline.owing_most(state), timeline.points[timeline.identity(state)[0]]
+            judged, point = timeline.with_latest_output(state), timeline.points[timeline.identity(state)[0]]
             assert timeline.identity(judged) == timeline.identity(state)
             assert timeline.kept(judged) == timeline.kept(state)
             assert timeline.acked(judged.point) == timeline.acked(point)

@@ -1,4 +1,4 @@
-"""The results of a race search judge what executions show until it is clear, and make one finding of each root cause."""
+"""The results of a race search judge what executions show until it is clear, one finding for each root cause."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_one_loss_among_many_takes_few_questions(culprit: int) -> None:
     wanted = timeline.pending(timeline.end)[culprit]
     found, asked = shrunk(timeline, lambda state: wanted in state.delta, everything_lost(timeline))
     assert wanted in found.delta and len(found.delta) <= 3  # and what cannot be without it
-    assert found.delta == timeline.up([wanted], found.point)
+    assert found.delta == timeline.lost_with([wanted], found.point)
     assert asked <= 45  # one by one it would be 2100
 
 
@@ -61,14 +61,14 @@ def test_two_losses_that_must_come_together_are_both_kept() -> None:
     pending = timeline.pending(timeline.end)
     both = {pending[4], pending[150]}
     found, asked = shrunk(timeline, lambda state: both <= state.delta, everything_lost(timeline))
-    assert both <= found.delta <= timeline.up(both, found.point)
+    assert both <= found.delta <= timeline.lost_with(both, found.point)
     assert asked <= 60
 
 
 def test_the_most_recent_of_equal_suspects_is_told() -> None:
     timeline = log_of(50)
     found, _ = shrunk(timeline, lambda state: bool(state.delta), everything_lost(timeline))
-    assert found.delta == timeline.up([timeline.pending(timeline.end)[-1]], found.point)
+    assert found.delta == timeline.lost_with([timeline.pending(timeline.end)[-1]], found.point)
 
 
 def test_when_time_ends_the_best_so_far_is_known() -> None:

@@ -142,6 +142,6 @@ def _explore(timeline: Timeline) -> Exploration:
         """Nobody listens."""
 
     oracle = BuiltinOracle(timeline)
-    search = Exploration([timeline], InlineExecutor([timeline], oracle), oracle.owed, Budget(), 0, ignore)
+    search = Exploration([timeline], InlineExecutor([timeline], oracle), oracle.output_key, Budget(), 0, ignore)
     search.run()
     return search

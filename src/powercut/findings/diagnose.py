@@ -61,15 +61,15 @@ class Diagnosis:
         time_limit: TimeLimit,
         rows: Rows | None = None,
         *,
-        hears: bool = True,
+        knows_output: bool = True,
     ) -> None:
         """`rows`: what the timelines have in common; without, only those that are the same have states in common.
 
-        `hears`: whether the oracle knows what the program said.
+        `knows_output`: whether the oracle knows what the program said.
         """
         self._timelines = timelines
         self._places = places
-        self._oracle = Oracle(judge, time_limit, hears=hears)
+        self._oracle = Oracle(judge, time_limit, knows_output=knows_output)
         self._where_it_dies = where_it_dies
         self._time_limit = time_limit
         self._rows = rows or Rows(timelines, lambda number, state: (number, state))
@@ -204,7 +204,7 @@ class Diagnosis:
     def _real(self, number: int, question: Question) -> State:
         """The state that is told: without the known causes, if it owes what a crash there would owe."""
         mended, _ = self._causes.take_out(number, question)
-        owes = mended.owed is None or mended.owed >= mended.state.point
+        owes = mended.output_until is None or mended.output_until >= mended.state.point
         state = mended.state if owes else question.state
         return _written_out(self._timelines[number], state)
 

@@ -2,7 +2,7 @@
 
 Before: states of some timelines. After: the oracle's word on each of them, or `OutOfTime`: there is no third answer, so
 that nothing is ever concluded from a question that was not answered. A state may be asked about as if the program had
-said less by then than it had: `owed` is the time up to which its output counts.
+said less by then than it had: `output_until` is the time up to which its output counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ class Question(NamedTuple):
     """A state, and the time up to which output counts (None: the crash)."""
 
     state: State
-    owed: int | None = None
+    output_until: int | None = None
+
+    @property
+    def output_ends(self) -> int:
+        """The time up to which the program's output counts."""
+        return self.state.point if self.output_until is None else self.output_until
 
 
 # Judge states of a timeline until it is over; None: nobody knows.
@@ -34,11 +39,11 @@ class Oracle:
     """The oracle, as far as time allows.
 
     Attributes:
-        hears: whether it knows what the program said. The built-in one does not.
+        knows_output: whether it knows what the program said. The built-in one does not.
     """
 
-    def __init__(self, judge: Judge, time_limit: TimeLimit, *, hears: bool = True) -> None:
-        self.hears = hears
+    def __init__(self, judge: Judge, time_limit: TimeLimit, *, knows_output: bool = True) -> None:
+        self.knows_output = knows_output
         self._judge = judge
         self._time_limit = time_limit
 

@@ -36,15 +36,15 @@ class Repair(Protocol):
 def without_loss(timeline: Timeline, question: Question, back: Iterable[int]) -> Question:
     """A question whose state was given back some of what it lost, with all that this needs."""
     state = question.state
-    given = timeline.down(back, state.point)
+    given = timeline.required_by(back, state.point)
     lost = frozenset(update for update in timeline.lost(state) if update not in given)
-    return Question(State(state.point, Base.ISSUED, lost), question.owed)
+    return Question(State(state.point, Base.ISSUED, lost), question.output_until)
 
 
 def with_call(timeline: Timeline, state: State, call: int) -> State:
     """A state to which a later call was added: of what came in between, only what the call needs, or must be there."""
     between = range(timeline.issued(state.point), timeline.updates_of(call).start)
-    kept = timeline.down(timeline.updates_of(call), 2 * call)
+    kept = timeline.required_by(timeline.updates_of(call), 2 * call)
     lost = [*timeline.lost(state), *(update for update in between if update not in kept)]
     return timeline.without((u for u in lost if not timeline.is_guaranteed(u, 2 * call)), 2 * call)
 
@@ -119,11 +119,11 @@ class SayLater:
 
     def __call__(self, timeline: Timeline, question: Question) -> Question:
         point = question.state.point
-        owed = point if question.owed is None else question.owed
+        output_until = point if question.output_until is None else question.output_until
         for said in _all_like(timeline, self._said, point // 2):
             written = next_like(timeline, self._written, said)
             if written is not None and point < _durable(timeline, written):
-                return Question(question.state, min(owed, 2 * said - 1))
+                return Question(question.state, min(output_until, 2 * said - 1))
         return question
 
 
@@ -166,9 +166,12 @@ def _with_all(timeline: Timeline, question: Question, first: int, last: int) -> 
         return question
     calls = range(timeline.updates_of(first).start, timeline.updates_of(last).stop)
     lost = [update for update in timeline.lost(state) if update not in calls]
-    point, owed = max(state.point, 2 * last), state.point if question.owed is None else question.owed
+    point, output_until = (
+        max(state.point, 2 * last),
+        state.point if question.output_until is None else question.output_until,
+    )
     pending = (update for update in lost if not timeline.is_guaranteed(update, point))
-    return Question(timeline.without(pending, point), None if owed == point else owed)
+    return Question(timeline.without(pending, point), None if output_until == point else output_until)
 
 
 def _with(timeline: Timeline, question: Question, call: int) -> Question:
@@ -176,8 +179,8 @@ def _with(timeline: Timeline, question: Question, call: int) -> Question:
     state = question.state
     if 2 * call <= state.point:
         return without_loss(timeline, question, timeline.updates_of(call))
-    owed = state.point if question.owed is None else question.owed
-    return Question(with_call(timeline, state, call), owed)
+    output_until = state.point if question.output_until is None else question.output_until
+    return Question(with_call(timeline, state, call), output_until)
 
 
 class SyncScope:

@@ -42,7 +42,7 @@ class Shrinker:
         self._number = number
         self._timeline = timeline
         self._oracle = oracle
-        self._owed = question.owed
+        self._output_until = question.output_until
         self._mend = mend
 
     def shrink(self) -> Question:
@@ -66,8 +66,8 @@ class Shrinker:
         return self.best
 
     def _question(self, point: int, lost: Iterable[int]) -> Question:
-        owed = None if self._owed is None or self._owed >= point else self._owed
-        return Question(State(point, Base.ISSUED, frozenset(lost)), owed)
+        output_until = None if self._output_until is None or self._output_until >= point else self._output_until
+        return Question(State(point, Base.ISSUED, frozenset(lost)), output_until)
 
     def _ask(self, questions: Sequence[Question]) -> list[bool]:
         """Which of some states fail for a reason that is not known yet; the smallest of them is the best by now."""
@@ -98,7 +98,7 @@ class Shrinker:
         asked = 0
 
         def losing(count: int) -> Question:
-            return self._question(point, self._timeline.up([*needed, *recent[:count]], point))
+            return self._question(point, self._timeline.lost_with([*needed, *recent[:count]], point))
 
         def fails(counts: Sequence[int]) -> list[bool]:
             nonlocal asked
@@ -136,7 +136,9 @@ class Shrinker:
                 last.setdefault(stack, update)
         if len(files) != 1 or files & set(timeline.in_lines) or not last:
             return
-        losses = [self._question(state.point, timeline.up([u], state.point)) for u in [*last.values()][:_MOST_WRITES]]
+        losses = [
+            self._question(state.point, timeline.lost_with([u], state.point)) for u in [*last.values()][:_MOST_WRITES]
+        ]
         failed = self._ask(losses)
         if True in failed:
             self.best = losses[failed.index(True)]

@@ -116,7 +116,11 @@ class Teller:
         None if it fails without any.
         """
         said = [time for time in self._timeline.prints if since < time <= state.point]
-        if not said or not self._oracle.hears or not self._oracle.passes(self._number, Question(state, since - 1)):
+        if (
+            not said
+            or not self._oracle.knows_output
+            or not self._oracle.passes(self._number, Question(state, since - 1))
+        ):
             return None
 
         def fails(positions: Sequence[int]) -> list[bool]:
@@ -127,7 +131,7 @@ class Teller:
     # Nothing was lost
 
     def _of_kill(self, state: State) -> tuple[Shape, FindingKind, int | None]:
-        if state.point not in self._timeline.prints or not self._oracle.hears:
+        if state.point not in self._timeline.prints or not self._oracle.knows_output:
             return Shape.SPLIT, FindingKind.ATOMICITY, self._event_at(state.point)
         breaking = self._breaking_call(state.point)  # a moment before, when that was not said, it passed
         if breaking is not None:
@@ -141,7 +145,9 @@ class Teller:
         image passes though all was said by then; or a kill after the same call fails where it is made again.
         """
         calls = self._timeline.calls(0, point)[::-1]
-        found = gallop(len(calls), lambda some: self._pass([calls[s] - 1 for s in some], owed=point), ONE_BY_ONE)
+        found = gallop(
+            len(calls), lambda some: self._pass([calls[s] - 1 for s in some], output_until=point), ONE_BY_ONE
+        )
         if found < len(calls):
             return calls[found] // 2
         return next((time // 2 for time in calls[:_MOST_ALONE] if self._breaks_again(time // 2, point)), None)
@@ -151,9 +157,9 @@ class Teller:
         again = next_like(self._timeline, call, point // 2)
         return again is not None and self._pass([2 * again - 1, 2 * again]) == [True, False]
 
-    def _pass(self, times: Sequence[int], owed: int | None = None) -> list[bool]:
-        """Which plain kills pass; `owed`: the time up to which output counts, if not that of the crash."""
-        kills = [Question(State(max(0, time), Base.ISSUED, frozenset()), owed) for time in times]
+    def _pass(self, times: Sequence[int], output_until: int | None = None) -> list[bool]:
+        """Which plain kills pass; `output_until`: the time up to which output counts, if not that of the crash."""
+        kills = [Question(State(max(0, time), Base.ISSUED, frozenset()), output_until) for time in times]
         return [not failed for failed in self._oracle.fails(self._number, kills)]
 
     def _mending_call(self, point: int) -> tuple[list[int], bool]:

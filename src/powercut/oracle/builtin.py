@@ -67,14 +67,14 @@ class BuiltinOracle:
         """The times of all finished versions, in order."""
         return [time for time, _, _ in self._moments]
 
-    def owed(self, timeline: Timeline, point: int) -> Hashable:
+    def output_key(self, timeline: Timeline, point: int) -> Hashable:
         """What the program is held to changes with every finished version."""
         return bisect_right(self.moments, point)
 
-    def judge(self, timeline: Timeline, state: State, owed: int | None = None) -> Verdict:
+    def judge(self, timeline: Timeline, state: State, output_until: int | None = None) -> Verdict:
         """Look at every name that has a history."""
         image = StateImage(timeline, state)
-        point = state.point if owed is None else owed
+        point = state.point if output_until is None else output_until
         for place, history in self._histories.items():
             problem = self._problem(image, place, history, point)
             if problem:

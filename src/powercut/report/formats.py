@@ -48,7 +48,7 @@ class Format:
 
 
 FORMATS = (
-    Format("json", "a JSON report", "document"),
+    Format("json", "a JSON report", "json_report"),
     Format("sarif", "SARIF 2.1.0, for code scanning", "sarif"),
     Format("junit", "JUnit XML, for test reports", "junit"),
     Format("markdown", "a Markdown summary", "markdown"),

@@ -41,7 +41,7 @@ PROGRESS_EVERY = 0.2  # seconds
 UNCOUNTED = 200  # states of a row until all are counted, if nothing was found by then
 _LISTEN = 0.2  # seconds until it is seen that time is over
 
-Owed = Callable[[Timeline, int], Hashable]  # what an oracle holds the program to at a point
+OutputKey = Callable[[Timeline, int], Hashable]  # what an oracle holds the program to at a point
 
 
 class Exploration:
@@ -51,7 +51,7 @@ class Exploration:
         self,
         timelines: Sequence[Timeline],
         executor: Executor,
-        owed: Owed,
+        output_key: OutputKey,
         budget: Budget,
         seed: int,
         tell: Subscriber,
@@ -59,15 +59,15 @@ class Exploration:
         recall: CacheCheck | None = None,
         equivalence: Equivalence | None = None,
         *,
-        hears: bool = True,
+        knows_output: bool = True,
     ) -> None:
-        """`hears`: whether the oracle knows what the program said."""
+        """`knows_output`: whether the oracle knows what the program said."""
         self.counts = Counts()
         self.interrupted = False
         self.finished = False  # the strategies had no more to offer
         self._timelines = timelines
         self._executor = executor
-        self._owed = owed
+        self._output_key = output_key
         self._seed = seed
         self._tell = tell
         self._strategies = tuple(strategies)
@@ -93,7 +93,7 @@ class Exploration:
         time_limit = TimeLimit(self._spending.left)
         self.places = Places(timelines[0].trace)
         self._diagnosis = Diagnosis(
-            timelines, self.places, self.ask, self.where_it_dies, time_limit, self._rows, hears=hears
+            timelines, self.places, self.ask, self.where_it_dies, time_limit, self._rows, knows_output=knows_output
         )
 
     @property
@@ -133,7 +133,7 @@ class Exploration:
             if identity in seen[number]:
                 continue
             seen[number].add(identity)
-            if self._take_with_its_words(number, state):
+            if self._take_with_latest_output(number, state):
                 repeats[number] = 0
                 self.counts.by_strategy[strategy] = self.counts.by_strategy.get(strategy, 0) + 1
             while self._executor.capacity() <= 0 or self._waits():
@@ -149,9 +149,9 @@ class Exploration:
         if self.counts.total is None and self._strategies == STRATEGY_NAMES:
             self.counts.total = total_of([*self._searched.values()], self._seed)
 
-    def _take_with_its_words(self, number: int, state: State) -> bool:
+    def _take_with_latest_output(self, number: int, state: State) -> bool:
         """Send a state to be judged as its crash point owes it; one that owes less is judged, too, and not counted."""
-        most = self._timelines[number].owing_most(state)
+        most = self._timelines[number].with_latest_output(state)
         if most is not state:
             self._take(number, state, counts=False)
         return self._take(number, most)
@@ -198,7 +198,7 @@ class Exploration:
             if doubted:
                 self._followed.clear()
             for number, state in doubted:
-                counted = self._timelines[number].owing_most(state) is state
+                counted = self._timelines[number].with_latest_output(state) is state
                 self.counts.equivalent -= counted
                 self._take(number, state, counts=counted)
 
@@ -216,9 +216,9 @@ class Exploration:
         self._executor.submit([job])
         self._next_job += 1
 
-    def _key(self, number: int, state: State, owed: int | None) -> Key:
-        point = state.point if owed is None else owed
-        return self._digest(number, state), self._owed(self._timelines[number], point)
+    def _key(self, number: int, state: State, output_until: int | None) -> Key:
+        point = state.point if output_until is None else output_until
+        return self._digest(number, state), self._output_key(self._timelines[number], point)
 
     def _digest(self, number: int, state: State) -> int:
         if state.delta or state.base is not Base.ISSUED:
@@ -277,8 +277,8 @@ class Exploration:
 
     def ask(self, number: int, questions: Sequence[Question], over: Over) -> list[Verdict | None]:
         """The same, as far as time allows: what is not answered when it is over is None, and left to itself."""
-        keys = [self._key(number, state, owed) for state, owed in questions]
-        for key, (state, owed) in zip(keys, questions, strict=True):
+        keys = [self._key(number, state, output_until) for state, output_until in questions]
+        for key, (state, output_until) in zip(keys, questions, strict=True):
             if key in self._verdicts or key in self._waiting:
                 continue
             if self._recalled(key) is not None:
@@ -289,7 +289,7 @@ class Exploration:
                 if over():
                     break
                 self._waiting[key] = []
-                self._submit(Job(self._next_job, number, state, owed), key, counts=False)
+                self._submit(Job(self._next_job, number, state, output_until), key, counts=False)
         while any(key in self._waiting for key in keys) and not over():
             self._pump(_LISTEN)
             self._report_progress()
@@ -297,8 +297,8 @@ class Exploration:
 
     def where_it_dies(self, number: int, state: State) -> tuple[str, ...]:
         """The stack of the oracle where it dies on a state."""
-        digest, owed = self._key(number, state, None)
-        key = (digest, ("traced", owed))
+        digest, output = self._key(number, state, None)
+        key = (digest, ("traced", output))
         if key not in self._verdicts:
             self._waiting[key] = []
             self._submit(Job(self._next_job, number, state, None, traced=True), key, counts=False)

@@ -20,7 +20,7 @@ class InlineExecutor:
     def submit(self, jobs: Sequence[Job]) -> None:
         """Judge at once."""
         for job in jobs:
-            verdict = self._oracle.judge(self._timelines[job.timeline], job.state, job.owed)
+            verdict = self._oracle.judge(self._timelines[job.timeline], job.state, job.output_until)
             self._done.append(Result(job.id, verdict))
 
     def results(self, timeout: float | None) -> list[Result]:

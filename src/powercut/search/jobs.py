@@ -28,7 +28,7 @@ class Job:
     """A state that is to be judged.
 
     Attributes:
-        owed: the point up to which the program's output counts; None for the crash point itself.
+        output_until: the point up to which the program's output counts; None for the crash point itself.
         traced: the oracle died on this state before; say where it does.
         looks: whether the oracle is to be watched, and asked again.
     """
@@ -36,7 +36,7 @@ class Job:
     id: int
     timeline: int
     state: State
-    owed: int | None = None
+    output_until: int | None = None
     traced: bool = False
     looks: Watching = Watching.NOT
 

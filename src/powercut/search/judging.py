@@ -33,7 +33,7 @@ from powercut.states.timeline import Timeline
 
 LAST_LINES = 20  # of what a check said
 Check = Callable[..., object]
-Owed = Callable[[Timeline, int], Hashable]
+OutputKey = Callable[[Timeline, int], Hashable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class Judging:
         """Whether there is no check but ours."""
         return self.function is None and self.settings.check is None
 
-    def executor(self, *, anywhere: bool) -> tuple[Executor, Owed]:
+    def executor(self, *, anywhere: bool) -> tuple[Executor, OutputKey]:
         """What runs the oracle; not `anywhere`, on this machine: others know only what a trace and a model tell."""
         if self.builtin:
             oracle = BuiltinOracle(self.timelines[0])
-            return InlineExecutor(self.timelines, oracle), oracle.owed
+            return InlineExecutor(self.timelines, oracle), oracle.output_key
         if anywhere and self.settings.executor == "ray":
             return self._on_ray(), told_digest()
         return self._here(), told_digest()

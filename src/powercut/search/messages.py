@@ -78,14 +78,14 @@ def pack_jobs(jobs: Sequence[Job]) -> bytes:
 def _pack_job(job: Job) -> PackedJob:
     state = job.state
     issued, delta = state.base is Base.ISSUED, [int(u) for u in state.delta]
-    return job.id, job.timeline, job.owed, job.traced, int(job.looks), int(state.point), issued, delta
+    return job.id, job.timeline, job.output_until, job.traced, int(job.looks), int(state.point), issued, delta
 
 
 def unpack_job(packed: PackedJob) -> Job:
     """One job of a batch."""
-    number, timeline, owed, traced, looks, point, issued, delta = packed
+    number, timeline, output_until, traced, looks, point, issued, delta = packed
     state = State(point, Base.ISSUED if issued else Base.GUARANTEED, frozenset(delta))
-    return Job(number, timeline, state, owed, traced, Watching(looks))
+    return Job(number, timeline, state, output_until, traced, Watching(looks))
 
 
 def pack_result(result: Result) -> PackedResult:

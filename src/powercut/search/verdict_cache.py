@@ -93,9 +93,9 @@ class VerdictCache:
             self._file = None
 
     def _name(self, key: Key) -> bytes:
-        digest, owed = key
-        assert isinstance(owed, bytes), "what a check is told is known by its content"
-        return blake2b(self._check + digest.to_bytes(16, "little") + owed, digest_size=16).digest()
+        digest, output = key
+        assert isinstance(output, bytes), "what a check is told is known by its content"
+        return blake2b(self._check + digest.to_bytes(16, "little") + output, digest_size=16).digest()
 
     # The file
 

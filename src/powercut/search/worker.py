@@ -206,7 +206,7 @@ class Worker:
         return self._folder
 
     def _told_at(self, job: Job) -> Told:
-        point = job.state.point if job.owed is None else job.owed
+        point = job.state.point if job.output_until is None else job.output_until
         if point != self._point:
             images = self._setup.images[job.timeline]
             self._told = Told(images.acked(point), images.sent(point))

@@ -145,7 +145,7 @@ class Timeline:
             kept ^= self._issue_marks.of_first(self.issued(state.point)) ^ self._guarantee_marks.of_first(sure)
         return bisect_left(self.points, state.point), kept
 
-    def owing_most(self, state: State) -> State:
+    def with_latest_output(self, state: State) -> State:
         """The same updates kept at the crash point that covers them, where the program may have said more since.
 
         States at both are one by their identity, so the one that owes less must not stand for the other.
@@ -190,11 +190,11 @@ class Timeline:
         found: list[int] = users[starts[update] : starts[update + 1]].tolist()
         return found
 
-    def down(self, updates: Iterable[int], point: int) -> set[int]:
+    def required_by(self, updates: Iterable[int], point: int) -> set[int]:
         """Updates that must survive with some, themselves included, leaving out what is guaranteed."""
         return set(self.with_only(updates, point).delta)
 
-    def up(self, updates: Iterable[int], point: int) -> set[int]:
+    def lost_with(self, updates: Iterable[int], point: int) -> set[int]:
         """Updates that must be lost with some, themselves included, among those issued."""
         return set(self.without(updates, point).delta)
 
@@ -220,8 +220,8 @@ class Timeline:
         if any(u >= issued or self.updates.guaranteed[u] <= state.point for u in state.delta):
             return False
         if state.base is Base.ISSUED:
-            return self.up(state.delta, state.point) == state.delta
-        return self.down(state.delta, state.point) == state.delta
+            return self.lost_with(state.delta, state.point) == state.delta
+        return self.required_by(state.delta, state.point) == state.delta
 
     # Time
 

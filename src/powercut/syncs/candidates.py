@@ -136,7 +136,7 @@ class Candidates:
         if len(lost) > PAIR_LIMIT or len(later) > PAIR_LIMIT:
             return
         for other in later:
-            kept = self._timeline.down([other], last)
+            kept = self._timeline.required_by([other], last)
             rest = [update for update in later if update not in kept]
             for update in lost:
                 yield self._timeline.without([update, other], last)

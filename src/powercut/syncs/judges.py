@@ -14,7 +14,7 @@ from powercut.image.digest import Digester
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.search.budget import Budget
 from powercut.search.events import Event, Said, Subscriber
-from powercut.search.exploration import Exploration, Owed
+from powercut.search.exploration import Exploration, OutputKey
 from powercut.search.inline_executor import InlineExecutor
 from powercut.search.jobs import Executor
 from powercut.states.timeline import Timeline
@@ -32,12 +32,12 @@ def without_syncs(program: ProgramSyncs) -> list[Timeline]:
 class CheckJudges:
     """A judge for each model, shared by all removals."""
 
-    def __init__(self, bare: Sequence[Timeline], executor: Executor, owed: Owed, tell: Subscriber) -> None:
+    def __init__(self, bare: Sequence[Timeline], executor: Executor, output_key: OutputKey, tell: Subscriber) -> None:
         def told(event: Event) -> None:
             if isinstance(event, Said):  # how far the trial is, it says itself
                 tell(event)
 
-        exploration = Exploration(bare, executor, owed, Budget(), 0, told)
+        exploration = Exploration(bare, executor, output_key, Budget(), 0, told)
         self._judges = [RemovalJudge(exploration, number, Digester(timeline)) for number, timeline in enumerate(bare)]
 
     def __call__(self, number: int, removal: Removal) -> RemovalJudge:
@@ -54,6 +54,6 @@ class BuiltinJudges:
         removal.words = oracle.moments
         timelines = [removal.timeline]
         exploration = Exploration(
-            timelines, InlineExecutor(timelines, oracle), oracle.owed, Budget(), 0, lambda _: None
+            timelines, InlineExecutor(timelines, oracle), oracle.output_key, Budget(), 0, lambda _: None
         )
         return RemovalJudge(exploration, 0, Digester(removal.timeline))

@@ -151,11 +151,15 @@ class RemovalTest:
     def _testify(self, _: int, questions: Sequence[Question], over: Over) -> list[Verdict | None]:
         """The oracle for the diagnosis: what does not speak for the sync counts as passing."""
         silent = Verdict(Outcome.PASS)
-        asked = [Question(self.removal.written_out(state), owed) for state, owed in questions]
-        open_ = [number for number, (state, owed) in enumerate(asked) if owed is not None or self.removal.is_new(state)]
+        asked = [Question(self.removal.written_out(state), output_until) for state, output_until in questions]
+        open_ = [
+            number
+            for number, (state, output_until) in enumerate(asked)
+            if output_until is not None or self.removal.is_new(state)
+        ]
         answers = dict(zip(open_, self.judge.ask([asked[number] for number in open_], over), strict=True))
         failing = [number for number, verdict in answers.items() if verdict is not None and not verdict.passed]
-        doubtful = [number for number in failing if asked[number].owed is None]
+        doubtful = [number for number in failing if asked[number].output_until is None]
         with_it = self.judge.ask([Question(self.removal.given_back(asked[number].state)) for number in doubtful], over)
         for number, verdict in zip(doubtful, with_it, strict=True):
             if verdict is None:

@@ -26,10 +26,10 @@ def weigh_syncs(workspace: Workspace, trace: Trace) -> SyncsRun:
         scheduler.run()
     else:
         bare = without_syncs(program)
-        executor, owed = workspace.judging(bare).executor(anywhere=False)
+        executor, output_key = workspace.judging(bare).executor(anywhere=False)
         try:
             check_final_state(executor, bare[0], settings.timeout)
-            judges = CheckJudges(bare, executor, owed, workspace.told)
+            judges = CheckJudges(bare, executor, output_key, workspace.told)
             scheduler = RemovalScheduler(program, judges, budget, settings.seed, workspace.tell)
             scheduler.run()
         finally:

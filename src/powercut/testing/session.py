@@ -92,15 +92,24 @@ class Session(Workspace):
     def _search_once(self, timelines: Sequence[Timeline], since: float, recall: CacheCheck) -> Exploration:
         if self.settings.executor != "local" and self.judging(timelines).builtin:
             self.say("the built-in check reads images where they are computed: it runs here, on no other machine")
-        executor, owed = self.judging(timelines).executor(anywhere=True)
+        executor, output_key = self.judging(timelines).executor(anywhere=True)
         try:
             check_final_state(executor, timelines[0], self.settings.timeout)
             budget = Budget(seconds(self.settings.budget), self.settings.max_states, since)
             names = strategies(self.settings.strategies)
             seed, equivalence = self.settings.seed, self.judging(timelines).equivalence()
-            hears = not self.judging(timelines).builtin
+            knows_output = not self.judging(timelines).builtin
             exploration = Exploration(
-                timelines, executor, owed, budget, seed, self.tell, names, recall, equivalence, hears=hears
+                timelines,
+                executor,
+                output_key,
+                budget,
+                seed,
+                self.tell,
+                names,
+                recall,
+                equivalence,
+                knows_output=knows_output,
             )
             exploration.run()
             for note in [*executor.notes(), *(equivalence.notes if equivalence is not None else ())]:
