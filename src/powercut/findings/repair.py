@@ -119,11 +119,10 @@ class SayLater:
 
     def __call__(self, timeline: Timeline, question: Question) -> Question:
         point = question.state.point
-        output_until = point if question.output_until is None else question.output_until
         for said in _all_like(timeline, self._said, point // 2):
             written = next_like(timeline, self._written, said)
             if written is not None and point < _durable(timeline, written):
-                return Question(question.state, min(output_until, 2 * said - 1))
+                return Question(question.state, min(question.output_ends, 2 * said - 1))
         return question
 
 
@@ -166,12 +165,9 @@ def _with_all(timeline: Timeline, question: Question, first: int, last: int) -> 
         return question
     calls = range(timeline.updates_of(first).start, timeline.updates_of(last).stop)
     lost = [update for update in timeline.lost(state) if update not in calls]
-    point, output_until = (
-        max(state.point, 2 * last),
-        state.point if question.output_until is None else question.output_until,
-    )
+    point, output_ends = max(state.point, 2 * last), question.output_ends
     pending = (update for update in lost if not timeline.is_guaranteed(update, point))
-    return Question(timeline.without(pending, point), None if output_until == point else output_until)
+    return Question(timeline.without(pending, point), None if output_ends == point else output_ends)
 
 
 def _with(timeline: Timeline, question: Question, call: int) -> Question:
@@ -179,8 +175,7 @@ def _with(timeline: Timeline, question: Question, call: int) -> Question:
     state = question.state
     if 2 * call <= state.point:
         return without_loss(timeline, question, timeline.updates_of(call))
-    output_until = state.point if question.output_until is None else question.output_until
-    return Question(with_call(timeline, state, call), output_until)
+    return Question(with_call(timeline, state, call), question.output_ends)
 
 
 class SyncScope:
