@@ -15,6 +15,7 @@ from powercut import _engine
 from powercut.assertions.build import checker
 from powercut.assertions.outcome import Outcome, checker_failed, read_outcome
 from powercut.errors import EnvironmentFailure, UsageError, suggestion
+from powercut.interrupts import pass_on
 from powercut.programs import find_program
 
 HUNG, INTERRUPTED = "hung", "interrupted"
@@ -111,6 +112,7 @@ def _run(words: list[str], cwd: Path, options: CheckOptions) -> str:
     process = subprocess.Popen(words, cwd=cwd, env=environment, stdout=output, stderr=output, preexec_fn=mortal)
     stopped = ""
     try:
+        pass_on()  # an interrupt that came while Popen forked may be lost
         process.wait(options.timeout)
     except (subprocess.TimeoutExpired, KeyboardInterrupt) as why:
         stopped = HUNG if isinstance(why, subprocess.TimeoutExpired) else INTERRUPTED

@@ -185,9 +185,9 @@ class Causes:
         lost = self._taken(cause, timeline, Question(state))
         first = min((int(timeline.event[update]) for update in lost), default=None)
         after = next_like(timeline, cause.story.partner, first) if first is not None else None
-        if after is None or 2 * after > state.point:
+        if after is None or 2 * after - 1 > state.point:
             return None
-        point = 2 * after - 1
+        point = 2 * after - 2  # at 2 * after - 1 the sync has returned
         return timeline.without((update for update in lost if update < timeline.issued(point)), point)
 
     # Fixes

@@ -221,6 +221,7 @@ def _run_tracer(
             argv, env=environment, stdin=given, stderr=subprocess.PIPE, preexec_fn=mortal, pass_fds=boards
         )
     try:
+        pass_on()  # an interrupt that came while Popen forked may be lost
         errors = _wait(process, options.limit if options else None, options.stop if options else None)
     except BaseException:
         _end(process)

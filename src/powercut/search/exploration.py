@@ -351,7 +351,8 @@ class Exploration:
 
     def _taken(self) -> int:
         """How many states count against the budget."""
-        return self.counts.tested + len(self._running) + (self.counts.known if self._recall.resumed else 0)
+        under_way = sum(counts for _, _, counts in self._running.values())  # questions do not count
+        return self.counts.tested + under_way + (self.counts.known if self._recall.resumed else 0)
 
     def _report_progress(self, *, force: bool = False) -> None:
         now = time.monotonic()
