@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,11 @@ from hypothesis import settings
 # looks at new ones.
 settings.register_profile("powercut", derandomize="CI" in os.environ, deadline=None)
 settings.load_profile("powercut")
+
+# A shell without job control starts background jobs deaf to SIGINT, and what they start inherits that; a program that
+# ignores it keeps ignoring it under powercut, too. Tests that send it would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import PurePath
 
@@ -57,8 +58,11 @@ class Culprits:
         # Where every caller is right for something, what is changed decides.
         told = f"{_told_below(frames, frame, target, always=bool(rights) and all(rights))}{self._which(frame)}"
         what = what or self._timeline.describe_call(event)
-        by = f" by {plain_name(innermost)}" if innermost is not None and innermost != frame else ""
-        return place_of(frame, frames, role, what + by, told)
+        location = place_of(frame, frames, role, what, told)
+        if innermost is None or innermost == frame:
+            return location
+        inside = place_of(innermost, (), role)
+        return replace(location, inside=f"{plain_name(innermost)}, {inside.short}" if inside.line else inside.short)
 
     def of_output(self, event: int) -> Location:
         """The line that told the outside."""

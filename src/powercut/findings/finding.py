@@ -41,6 +41,7 @@ class Location:
         what: the update or output in words.
         stack: the whole call stack, innermost first, one line each.
         detail: what tells it from other places on the same line, in ids.
+        inside: where a caller is named, the function and line that made the call itself.
     """
 
     file: str | None
@@ -50,6 +51,7 @@ class Location:
     what: str = ""
     stack: tuple[str, ...] = ()
     detail: str = ""
+    inside: str = ""
 
     @property
     def short(self) -> str:

@@ -157,7 +157,8 @@ def _location(location: Location) -> list[str]:
     source = source_line(location.file, location.line).strip()
     if source:
         lines.append(f"  {'':<14}    {one_line(source.expandtabs(4))}")
-    lines.append(f"  {'':<14}{one_line(location.what)}")
+    inside = f" (in {location.inside})" if location.inside else ""
+    lines.append(f"  {'':<14}{one_line(location.what + inside)}")
     return lines
 
 
