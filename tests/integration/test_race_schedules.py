@@ -19,9 +19,10 @@ pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="powercut was built wi
 
 
 def scheduled(run: RaceRun, offset: int = 0, **settings: object) -> Plan:
-    """The plan that lets loads of a shared word wait for its stores."""
+    """The plan that lets loads of a shared word wait for its stores, however slow the machine is."""
     loads, stores = run.shared_sites(offset)
-    return Plan(COUNTED, BoardMode.SYNC, syncs=[PlannedSync(loads, stores, **settings)])  # type: ignore[arg-type]
+    syncs = [PlannedSync(loads, stores, **settings)]  # type: ignore[arg-type]
+    return Plan(COUNTED, BoardMode.SYNC, wait_ms=60_000, writer_ms=60_000, syncs=syncs)
 
 
 def test_a_read_is_forced_between_store_and_flush(tmp_path: Path) -> None:
