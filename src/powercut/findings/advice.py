@@ -21,6 +21,7 @@ from powercut.findings.story import Shape, Story
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.timelines import Place
+from powercut.trace.layout import Flag
 
 _ATOMIC = (
     "no sync can help here: make the change in one step (write a new file, fsync it, rename it over the old one, fsync "
@@ -151,6 +152,8 @@ def _swapped(timeline: Timeline, earlier: int, later: int) -> list[Question] | N
     calls = [call for call in range(earlier, later) if timeline.updates_of(call)]
     if len(calls) > _MOST_BETWEEN or any(timeline.overlap(call, later) for call in calls):
         return None
+    if any(_append_to_one_file(timeline, call, later) for call in calls):
+        return None
     questions = []
     for done in range(len(calls)):
         lost = frozenset(update for call in calls[done:] for update in timeline.updates_of(call))
@@ -158,6 +161,13 @@ def _swapped(timeline: Timeline, earlier: int, later: int) -> list[Question] | N
             return None
         questions.append(Question(State(2 * later, Base.ISSUED, lost), 2 * earlier - 1))
     return questions
+
+
+def _append_to_one_file(timeline: Timeline, one: int, other: int) -> bool:
+    """Whether two calls append to the same file: the other way round they would write something else."""
+    files = [{timeline.updates.obj[update] for update in timeline.updates_of(call)} for call in (one, other)]
+    flags = timeline.trace.events["flags"][[one, other]]
+    return bool(files[0] & files[1]) and bool(np.all(flags & Flag.APPEND))
 
 
 def _say_later(locations: Sequence[Location]) -> Fix:

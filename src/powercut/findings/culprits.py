@@ -56,28 +56,32 @@ class Culprits:
         innermost = user_frame(frames)
         frame = frame or innermost
         # Where every caller is right for something, what is changed decides.
-        told = f"{_told_below(frames, frame, target, always=bool(rights) and all(rights))}{self._which(frame)}"
+        below = library_frames(frames)
+        if partner is not None:
+            below = _up_to_common_call(below, library_frames(self._places.frames(partner)))
+        told = f"{_told_below(below, frame, target, always=bool(rights) and all(rights))}{self._which(frame)}"
         what = what or self._timeline.describe_call(event)
         location = place_of(frame, frames, role, what, told)
         if innermost is None or innermost == frame:
             return location
-        inside = place_of(innermost, (), role)
-        return replace(location, inside=f"{plain_name(innermost)}, {inside.short}" if inside.line else inside.short)
+        return replace(location, inside=_inside(innermost))
 
     def of_output(self, event: int) -> Location:
         """The line that told the outside."""
         return self._places.of_output(self._timeline, event)
 
     def part(self, locations: list[Location], lost: int | None, survived: int) -> None:
-        """Two places on one line are named by callers that differ, or by the lines of the library below."""
+        """Two places on one line are named by callers that differ, or told apart by the lines of the library below."""
         first, last = locations[0], locations[-1]
         if lost is None or len(locations) != 2 or (first.file, first.line) != (last.file, last.line):
             return
-        frames = self._places.apart(lost, survived) or self._apart_in_python(lost, survived)
-        if frames is not None:
+        if (frames := self._places.apart(lost, survived)) is not None:
             for position, (frame, event) in enumerate(zip(frames, (lost, survived), strict=True)):
                 known = locations[position]
                 locations[position] = place_of(frame, self._places.frames(event), known.role, known.what, known.detail)
+        elif (frames := self._apart_in_python(lost, survived)) is not None:
+            for position, frame in enumerate(frames):
+                locations[position] = replace(locations[position], inside=_inside(frame))
 
     def _apart_in_python(self, lost: int, survived: int) -> tuple[Frame, Frame] | None:
         """The innermost lines of Python in two call stacks, where they differ."""
@@ -204,9 +208,23 @@ def _key(frame: Frame) -> _Key:
     return frame.file, frame.function, frame.line, frame.column
 
 
-def _told_below(frames: Sequence[Frame], frame: Frame | None, target: Target, *, always: bool) -> str:
+def _inside(frame: Frame) -> str:
+    place = place_of(frame, (), "")
+    return f"{plain_name(frame)}, {place.short}" if place.line else place.short
+
+
+def _up_to_common_call(mine: list[Frame], theirs: list[Frame]) -> list[Frame]:
+    """The frames of a library up to the call in which both of two calls were made: who called that does not matter."""
+    least, shared = min(len(mine), len(theirs)), 0  # frames that are the same, from the outermost on
+    while shared < least and mine[-1 - shared] == theirs[-1 - shared]:
+        shared += 1
+    in_one_call = shared < least and mine[-1 - shared].function == theirs[-1 - shared].function
+    return mine[: len(mine) - shared] if in_one_call else mine
+
+
+def _told_below(libraries: Sequence[Frame], frame: Frame | None, target: Target, *, always: bool) -> str:
     """What tells two calls on one line apart: the libraries below it, and what they change, or `always` the latter."""
-    below = [_word(inner) for inner in library_frames(frames)]
+    below = [_word(inner) for inner in libraries]
     if not always and not below and frame is not None and is_own(frame):
         return target.changed
     return " ".join([*dict.fromkeys(below), str(target)])

@@ -124,10 +124,26 @@ def _proposals(timeline: Timeline, lost: list[int], at: int | None) -> Iterator[
         yield _proposal(timeline, [(u, False) for u in files], [], at)
     if others:
         yield _proposal(timeline, [(u, False) for u in others], [], at)
+    if names and at is not None and all(_is_unsynced_file(timeline, name, at) for name in names):
+        yield _proposal(timeline, [(name, False) for name in names], [], at)  # for the name and for what it holds
     if names:
         yield _proposal(timeline, [], names, at)
     if (files or others) and names:
         yield _proposal(timeline, [(u, False) for u in files + others], names, at)
+
+
+def _is_unsynced_file(timeline: Timeline, name: int, at: int) -> bool:
+    """Whether a name is that of a new file of which something else is not durable either when an event comes.
+
+    Then one sync of the file is missing, not that of its folder, wherever the file system persists names with files.
+    """
+    if timeline.trace.events["kind"][timeline.event[name]] != Kind.CREATE:
+        return False
+    same = np.frombuffer(timeline.updates.obj, np.int32)[: timeline.issued(2 * at - 1)] == timeline.updates.obj[name]
+    return any(
+        timeline.kind(update) in CONTENT and not timeline.is_guaranteed(update, 2 * at - 1)
+        for update in np.flatnonzero(same).tolist()
+    )
 
 
 def _proposal(timeline: Timeline, contents: list[tuple[int, bool]], names: list[int], at: int | None) -> Proposal:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
+from powercut.trace.layout import Flag
 
 _RANDOM = re.compile(
     r"(?<![a-z])tmp[a-z0-9_]{8}(?![a-z0-9_])"  # of Python
@@ -27,7 +28,8 @@ class Target(NamedTuple):
     Attributes:
         changed: "name", "content" or "attributes": they take different syncs.
         path: of which file.
-        place: where in it: at its "start" or "later"; in persistent memory the offset. Empty for names and attributes.
+        place: where in it: at its "start" or "later"; where it is appended to, at its "end"; in persistent memory the
+            offset. Empty for names and attributes.
     """
 
     changed: str
@@ -49,6 +51,8 @@ def target_of(timeline: Timeline, update: int) -> Target:
         return Target("attributes", path)
     if obj in timeline.in_lines:
         return Target("content", path, str(start))
+    if timeline.trace.events["flags"][timeline.event[update]] & Flag.APPEND:
+        return Target("content", path, "end")
     return Target("content", path, "start" if start == 0 else "later")
 
 
