@@ -101,10 +101,12 @@ class Causes:
         self._oracle = oracle
         self._losses: dict[Timeline, dict[int, _Loss]] = {}
 
-    def take_out(self, number: int, question: Question) -> tuple[Question, list[Cause]]:
-        """A state of a timeline without the known causes, and those that were taken out of it."""
+    def take_out(self, number: int, question: Question, *, but: Cause | None = None) -> tuple[Question, list[Cause]]:
+        """A state of a timeline without the known causes, `but` one, and those that were taken out of it."""
         touched = []
         for cause in self.known:
+            if cause is but:
+                continue
             repaired = cause.repair(self._timelines[number], question)
             if repaired != question:
                 touched.append(cause)
@@ -146,7 +148,8 @@ class Causes:
         if pair not in cause.pairs:
             cause.pairs.add(pair)
             cut = story.shape is Shape.SPLIT
-            cause.repairs.append(GoOn(first, second, alone=story.alone) if cut else SayLater(first, second))
+            repair = GoOn if cut else SayLater
+            cause.repairs.append(repair(first, second, story.parts))
 
     def _shows(self, cause: Cause, timeline: Timeline, update: int) -> bool:
         return self._loss(timeline, update) in cause.losses
@@ -221,18 +224,20 @@ class Causes:
         if cause.story.partner is None or len(places) > _MOST_MENDED:
             return
         try:
-            found = self.sync(places, cause.story, cause.finding.locations)
+            found = self.sync(places, cause.story, cause.finding.locations, cause)
         except OutOfTime:
             return
         if found is not None and found.fixed:
             cause.remedy = found
             cause.finding.fix = found.fix
 
-    def sync(self, places: Sequence[Place], story: Story, where: Sequence[Location]) -> Remedy | None:
+    def sync(
+        self, places: Sequence[Place], story: Story, where: Sequence[Location], but: Cause | None = None
+    ) -> Remedy | None:
         """Syncs that help: no timeline with them has a state any more that it had, and no other comes instead.
 
         If there are none, the first that comes to mind, as a suggestion; None if there is nothing to sync. `where`: the
-        lines of what was lost and, at last, of what must not come first.
+        lines of what was lost and, at last, of what must not come first; `but`: the cause itself, if it is known.
         """
         kin = dict.fromkeys((self._rows.kin(number), state) for number, state in places)
         shown = [(number, self._timelines[number], state) for number, state in kin]
@@ -243,11 +248,11 @@ class Causes:
             first = first or proposal
             fixed = tried(proposal, shown, self._oracle.look_at_the_clock)
             if fixed is not None:
-                verified = self._passes_until_synced(story, proposal)
+                verified = self._passes_until_synced(story, proposal, but)
                 return Remedy(Fix(proposal.text(where), verified, "model", proposal.added), proposal, fixed)
         return None if first is None else Remedy(Fix(first.text(where), False, "model", first.added), first)
 
-    def _passes_until_synced(self, story: Story, proposal: Proposal) -> bool:
+    def _passes_until_synced(self, story: Story, proposal: Proposal, but: Cause | None) -> bool:
         """Whether the loss is harmless until the sync: the oracle accepts it at every moment in between."""
         timeline = self._timelines[story.number]
         lost = timeline.lost(story.state)
@@ -259,4 +264,5 @@ class Causes:
             return False
         states = [timeline.without((u for u in lost if u < timeline.issued(2 * call)), 2 * call) for call in moments]
         possible = [Question(state) for state in states if timeline.is_possible(state)]
-        return not any(self._oracle.fails(story.number, possible)) if possible else True
+        others = [self.take_out(story.number, question, but=but)[0] for question in possible]
+        return not any(self._oracle.fails(story.number, others)) if others else True

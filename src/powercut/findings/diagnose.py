@@ -22,7 +22,7 @@ from powercut.findings.culprits import Culprits
 from powercut.findings.finding import Finding, Location, SavedState
 from powercut.findings.identity import PROVISIONAL, identify
 from powercut.findings.places import Places
-from powercut.findings.questions import Judge, Oracle, OutOfTime, Question
+from powercut.findings.questions import Judge, Mending, Oracle, OutOfTime, Question
 from powercut.findings.shrink import Shrinker
 from powercut.findings.story import Shape, Story, Teller
 from powercut.findings.time_limit import TimeLimit
@@ -74,6 +74,7 @@ class Diagnosis:
         self._time_limit = time_limit
         self._rows = rows or Rows(timelines, lambda number, state: (number, state))
         self._causes = Causes(timelines, self._rows, self._oracle)
+        self._without_known = Mending(self._oracle, lambda number, question: self._causes.take_out(number, question)[0])
         self._culprits = Culprits(places, timelines[0])
         self._adviser = Adviser(timelines, places, self._oracle, self._causes)
         self._explained: dict[Hashable, list[Cause]] = {}
@@ -147,7 +148,7 @@ class Diagnosis:
             left, touched = self._causes.take_out(number, Question(state))
             if touched and self._oracle.passes(number, left):
                 return self._attribute(number, state, touched, new)
-            cause = self._new_cause(number, left if touched else Question(state), verdict)
+            cause = self._new_cause(number, Question(state), verdict)
             if cause is None or learned.get(cause.finding.id) == cause.learned:
                 break
             learned[cause.finding.id] = cause.learned
@@ -195,17 +196,17 @@ class Diagnosis:
                 shrunk, final = question.state, self._oracle.verdict(number, question)
                 if final.passed:
                     return None
-            story = Teller(number, timeline, self._oracle).tell(shrunk, final)
+            story = Teller(number, timeline, self._without_known).tell(shrunk, final)
             return self._record(story)
         except OutOfTime:
             self._provisional = self._provisional or self._first_answer(number, shrinker.best.state, verdict)
             raise
 
     def _real(self, number: int, question: Question) -> State:
-        """The state that is told: without the known causes, if it owes what a crash there would owe."""
+        """The state that is told: without the known causes, if a crash can leave that with that output."""
         mended, _ = self._causes.take_out(number, question)
-        owes = mended.output_until is None or mended.output_until >= mended.state.point
-        state = mended.state if owes else question.state
+        real = mended.output_ends >= mended.state.point and self._timelines[number].is_possible(mended.state)
+        state = mended.state if real else question.state
         return _written_out(self._timelines[number], state)
 
     def _first_answer(self, number: int, state: State, verdict: Verdict) -> Finding:

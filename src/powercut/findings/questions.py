@@ -73,6 +73,18 @@ class Oracle:
         return [not verdict.passed for verdict in self.verdicts(number, questions)]
 
 
+class Mending(Oracle):
+    """The oracle's word on states as they were without the known causes: what is left is another one's."""
+
+    def __init__(self, oracle: Oracle, mend: Callable[[int, Question], Question]) -> None:
+        super().__init__(oracle._judge, oracle._time_limit, knows_output=oracle.knows_output)
+        self._mend = mend
+
+    def verdicts(self, number: int, questions: Sequence[Question]) -> list[Verdict]:
+        """What the oracle says of some states of a timeline, known causes taken out of them."""
+        return super().verdicts(number, [self._mend(number, question) for question in questions])
+
+
 def first_failing(count: int, fails: Callable[[Sequence[int]], list[bool]]) -> int:
     """The first of some things in a row that fails, if those after it do, too; the last one is known to.
 

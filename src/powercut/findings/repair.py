@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -25,6 +25,8 @@ from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
 from powercut.trace.reader import Trace
 
+_BEFORE_ALL = -1  # a time at which nothing is guaranteed
+
 
 class Repair(Protocol):
     """How a cause is taken out of a state."""
@@ -35,18 +37,22 @@ class Repair(Protocol):
 
 def without_loss(timeline: Timeline, question: Question, back: Iterable[int]) -> Question:
     """A question whose state was given back some of what it lost, with all that this needs."""
-    state = question.state
-    given = timeline.required_by(back, state.point)
+    state, back = question.state, set(back)
+    given = timeline.required_by(back, state.point) | back  # the former leaves out what is guaranteed by then
     lost = frozenset(update for update in timeline.lost(state) if update not in given)
     return Question(State(state.point, Base.ISSUED, lost), question.output_until)
 
 
 def with_call(timeline: Timeline, state: State, call: int) -> State:
-    """A state to which a later call was added: of what came in between, only what the call needs, or must be there."""
-    between = range(timeline.issued(state.point), timeline.updates_of(call).start)
-    kept = timeline.required_by(timeline.updates_of(call), 2 * call)
-    lost = [*timeline.lost(state), *(update for update in between if update not in kept)]
-    return timeline.without((u for u in lost if not timeline.is_guaranteed(u, 2 * call)), 2 * call)
+    """A state to which a later call was added, and of what came in between only what the call needs.
+
+    What the state lost stays lost, even if a sync in between would have saved it: that is another mistake's matter. So
+    this need not be a crash state, only something to ask about.
+    """
+    updates = timeline.updates_of(call)
+    kept = timeline.required_by(updates, _BEFORE_ALL)
+    left_out = (u for u in range(timeline.issued(state.point), updates.start) if u not in kept)
+    return State(2 * call, Base.ISSUED, frozenset(timeline.lost(state)).union(left_out))
 
 
 def _completed(timeline: Timeline, question: Question, calls: Iterable[int]) -> Question:
@@ -86,22 +92,22 @@ class GoOn:
     What must happen together must do so either way round, and as a whole.
     """
 
-    def __init__(self, first: int, second: int, *, alone: bool) -> None:
-        """The events of the two calls; unless the second suffices `alone`, all that comes in between belongs to it."""
+    def __init__(self, first: int, second: int, parts: Sequence[int] | None) -> None:
+        """The events of the two calls, and of those in between that belong to them; None: all do."""
         self._first = first
         self._second = second
-        self._alone = alone
+        self._parts = parts
 
     def __call__(self, timeline: Timeline, question: Question) -> Question:
-        for begun in _begun(timeline, question.state, self._first, self._second):
+        for begun in _begun(timeline, question.state, self._first, [self._second, *(self._parts or ())]):
             ended = next_like(timeline, self._second, begun)
             if ended is None:
                 continue
             state = question.state
-            if not self._alone:
+            if self._parts is None:
                 question = _with_all(timeline, question, begun, ended)
             elif any(_survived(timeline, state, call) for call in (begun, ended)):
-                for call in (begun, ended):
+                for call in (begun, *_like_some(timeline, self._parts, begun, ended), ended):
                     if not _is_whole(timeline, question.state, call):
                         question = _with(timeline, question, call)
         # Where the second call was made without the first (of a file that was new), it is completed as well.
@@ -110,20 +116,35 @@ class GoOn:
 
 
 class SayLater:
-    """For what was said before it was written: it is not said until that is written, and as durable as it will be."""
+    """For what was said before it was written: what was said by then is written, and as durable as it will be."""
 
-    def __init__(self, said: int, written: int) -> None:
-        """The events of the output and of the call."""
+    def __init__(self, said: int, written: int, parts: Sequence[int] | None) -> None:
+        """The events of the output and of the call, and of those in between that belong to it.
+
+        If all of them do (None), the output is taken back instead.
+        """
         self._said = said
         self._written = written
+        self._parts = parts
 
     def __call__(self, timeline: Timeline, question: Question) -> Question:
         point = question.state.point
         for said in _all_like(timeline, self._said, point // 2):
             written = next_like(timeline, self._written, said)
-            if written is not None and point < _durable(timeline, written):
+            if written is None or point >= _durable(timeline, written):
+                continue
+            if self._parts is None:
                 return Question(question.state, min(question.output_ends, 2 * said - 1))
+            for call in (*_like_some(timeline, self._parts, said, written), written):
+                if not _is_whole(timeline, question.state, call):
+                    question = _with(timeline, question, call)
         return question
+
+
+def _like_some(timeline: Timeline, calls: Iterable[int], after: int, before: int) -> list[int]:
+    """Between two events, the executions of some calls."""
+    found = {event for call in calls for event in _all_like(timeline, call, before - 1) if event > after}
+    return sorted(found)
 
 
 def _durable(timeline: Timeline, call: int) -> int:
@@ -132,19 +153,19 @@ def _durable(timeline: Timeline, call: int) -> int:
     return 2 * call if NEVER in times else max(times)
 
 
-def _begun(timeline: Timeline, state: State, first: int, second: int) -> list[int]:
-    """Executions of the first of two calls in which a state may lack something.
+def _begun(timeline: Timeline, state: State, first: int, others: Sequence[int]) -> list[int]:
+    """Executions of the first of some calls in which a state may lack something.
 
-    Those after which the second one had not been made yet, and those that lost a part of either.
+    Those after which the second one had not been made yet, and those that lost a part of any.
     """
     last = state.point // 2
-    done = last_like(timeline, second, last) or -1
+    done = last_like(timeline, others[0], last) or -1
     found: set[int | None] = {event for event in _all_like(timeline, first, last) if event > done}
     for event in {int(timeline.event[update]) for update in timeline.lost(state)}:
-        if is_like(timeline, second, event):
-            found.add(last_like(timeline, first, event - 1))
-        elif is_like(timeline, first, event):
+        if is_like(timeline, first, event):
             found.add(event)
+        elif any(is_like(timeline, other, event) for other in others):
+            found.add(last_like(timeline, first, event - 1))
     return sorted(event for event in found if event is not None)
 
 
@@ -166,8 +187,7 @@ def _with_all(timeline: Timeline, question: Question, first: int, last: int) -> 
     calls = range(timeline.updates_of(first).start, timeline.updates_of(last).stop)
     lost = [update for update in timeline.lost(state) if update not in calls]
     point, output_ends = max(state.point, 2 * last), question.output_ends
-    pending = (update for update in lost if not timeline.is_guaranteed(update, point))
-    return Question(timeline.without(pending, point), None if output_ends == point else output_ends)
+    return Question(State(point, Base.ISSUED, frozenset(lost)), None if output_ends == point else output_ends)
 
 
 def _with(timeline: Timeline, question: Question, call: int) -> Question:

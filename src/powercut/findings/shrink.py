@@ -71,21 +71,16 @@ class Shrinker:
 
     def _ask(self, questions: Sequence[Question]) -> list[bool]:
         """Which of some states fail for a reason that is not known yet; the smallest of them is the best by now."""
-        mended = [self._mend(question) for question in questions]
-        # A loss inside what a known cause cuts off is no good example: the moments before and after it are.
-        clear = [
-            not question.state.delta or new.state.point == question.state.point
-            for question, new in zip(questions, mended, strict=True)
-        ]
-        asked = iter(
-            self._oracle.fails(self._number, [new for new, is_clear in zip(mended, clear, strict=True) if is_clear])
-        )
-        failed = [is_clear and next(asked) for is_clear in clear]
+        failed = self._oracle.fails(self._number, [self._mend(question) for question in questions])
         self.best = min(
             [self.best, *(q for q, fail in zip(questions, failed, strict=True) if fail)],
-            key=lambda question: (len(question.state.delta), question.state.point),
+            key=lambda question: (len(question.state.delta), self._is_inside(question), question.state.point),
         )
         return failed
+
+    def _is_inside(self, question: Question) -> bool:
+        """Whether a loss lies inside what a known cause cuts off: a moment before or after is a better example."""
+        return bool(question.state.delta) and self._mend(question).state.point != question.state.point
 
     def _killed(self, point: int) -> bool:
         """Whether a crash at a point fails that loses nothing."""

@@ -16,7 +16,7 @@ from questions to the model and the oracle, so that it is the same however much 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from powercut.findings.finding import FindingKind
@@ -46,7 +46,7 @@ class Story:
     Attributes:
         lost: the updates that had to survive; of a cut, those of the call that had not been made yet.
         partner: the event that must not have come first: a surviving change or an output.
-        alone: of a cut, whether the call that had not been made yet suffices; otherwise it takes all up to it.
+        parts: of a cut, the calls in between that belong to the two; None: all of them.
     """
 
     number: int
@@ -56,7 +56,7 @@ class Story:
     kind: FindingKind
     lost: list[int]
     partner: int | None
-    alone: bool = True
+    parts: list[int] | None = field(default_factory=list)
 
 
 class Teller:
@@ -69,13 +69,13 @@ class Teller:
 
     def tell(self, state: State, verdict: Verdict) -> Story:
         """The story of a state for which the oracle gave a verdict."""
-        alone = True
+        parts: list[int] | None = []
         if state.delta:
             shape, kind, lost, partner = self._of_loss(state)
         else:
-            lost, alone = self._mending_call(state.point)
+            lost, parts = self._mending_call(state.point)
             shape, kind, partner = self._of_kill(state)
-        return Story(self._number, state, verdict, shape, _or_recovery(kind, verdict), lost, partner, alone)
+        return Story(self._number, state, verdict, shape, _or_recovery(kind, verdict), lost, partner, parts)
 
     def first_guess(self, state: State, verdict: Verdict) -> Story:
         """What can be said without a question."""
@@ -162,24 +162,44 @@ class Teller:
         kills = [Question(State(max(0, time), Base.ISSUED, frozenset()), output_until) for time in times]
         return [not failed for failed in self._oracle.fails(self._number, kills)]
 
-    def _mending_call(self, point: int) -> tuple[list[int], bool]:
-        """The updates of the call after a point with which a plain kill passes again, and whether it suffices alone.
+    def _mending_call(self, point: int) -> tuple[list[int], list[int] | None]:
+        """The updates of the call after a point with which a plain kill passes again, and the calls that go with it.
 
-        First the moment is found at which it passes; then, of the calls up to there, the first that suffices alone.
-        There are none if it never passes.
+        First the moment is found at which it passes; then, of the calls up to there, the first that suffices alone. If
+        none does, those up to that moment belong together, without those that can be left out; None: all of them. There
+        are none if it never passes.
         """
         timeline = self._timeline
         later = timeline.calls(point + 1, timeline.end)
         found = gallop(len(later), lambda some: self._pass([later[s] for s in some]), ONE_BY_ONE)
         if found == len(later):
-            return [], False
+            return [], None
         nearest = [time // 2 for time in [*later[: min(found, _MOST_ALONE)], later[found]]]
         here = State(point, Base.ISSUED, frozenset())
         failed = self._oracle.fails(
             self._number, [Question(with_call(timeline, here, call), point) for call in nearest]
         )
-        call = nearest[failed.index(False)] if False in failed else nearest[-1]
-        return timeline.roots(timeline.updates_of(call)), False in failed
+        if False in failed:
+            return timeline.roots(timeline.updates_of(nearest[failed.index(False)])), []
+        return timeline.roots(timeline.updates_of(nearest[-1])), self._parts(point, nearest[-1])
+
+    def _parts(self, point: int, call: int) -> list[int] | None:
+        """Of the calls between a point and one that mends it, those that must not be lost either; None: too many.
+
+        The last ones are left out first: what an earlier call wrote may matter only because a later one refers to it.
+        """
+        between = [time // 2 for time in self._timeline.calls(point + 1, 2 * call - 1)]
+        if len(between) > _MOST_ALONE:
+            return None
+        parts: list[int] = []
+        lost: frozenset[int] = frozenset()
+        for event in reversed(between):
+            without = lost.union(self._timeline.updates_of(event))
+            if self._oracle.passes(self._number, Question(State(2 * call, Base.ISSUED, without), point)):
+                lost = without
+            else:
+                parts.append(event)
+        return parts[::-1]
 
     def _next_updates(self, point: int) -> list[int]:
         """The updates of the call that the crash came before."""

@@ -121,9 +121,9 @@ class Timeline:
         """Whether an update is part of a state."""
         if 2 * self.updates.event[update] > state.point:
             return False
-        if self.updates.guaranteed[update] <= state.point:
-            return True
-        return (update in state.delta) == (state.base is Base.GUARANTEED)
+        if state.base is Base.ISSUED:
+            return update not in state.delta
+        return self.updates.guaranteed[update] <= state.point or update in state.delta
 
     def lost(self, state: State) -> list[int]:
         """Issued updates that a state lacks."""
