@@ -49,7 +49,7 @@ class Judge:
 
     def key(self, number: int, state: State) -> Key:
         """What stands for an image and what the program had said."""
-        return self._digesters[number].digest(state), self.output_key(self.timelines[number], state.point)
+        return self._digesters[number].digest(state), self.output_key(self.timelines[number], state.point, frozenset())
 
     def accepts(self, places: Sequence[Place]) -> list[bool]:
         """Whether the check accepts some states; those whose image was judged before are not judged again."""

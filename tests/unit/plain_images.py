@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from powercut.states.objects import BLOCK, Changes, ObjectKind
@@ -98,10 +98,10 @@ class PlainTimeline:
     def image(self, state: State) -> PlainImage:
         return self.images[state.point]
 
-    def acked(self, point: int) -> bytes:
+    def acked(self, point: int, unsaid: Set[int] = frozenset()) -> bytes:
         return b"acked %d" % point
 
-    def sent(self, point: int) -> bytes:
+    def sent(self, point: int, unsaid: Set[int] = frozenset()) -> bytes:
         return b"sent %d" % point
 
     def changes(self, before: State | None, after: State) -> Changes:

@@ -148,8 +148,7 @@ class Causes:
         if pair not in cause.pairs:
             cause.pairs.add(pair)
             cut = story.shape is Shape.SPLIT
-            repair = GoOn if cut else SayLater
-            cause.repairs.append(repair(first, second, story.parts))
+            cause.repairs.append(GoOn(first, second, story.parts) if cut else SayLater(first, second))
 
     def _shows(self, cause: Cause, timeline: Timeline, update: int) -> bool:
         return self._loss(timeline, update) in cause.losses

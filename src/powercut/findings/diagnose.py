@@ -205,7 +205,8 @@ class Diagnosis:
     def _real(self, number: int, question: Question) -> State:
         """The state that is told: without the known causes, if a crash can leave that with that output."""
         mended, _ = self._causes.take_out(number, question)
-        real = mended.output_ends >= mended.state.point and self._timelines[number].is_possible(mended.state)
+        all_said = mended.output_ends >= mended.state.point and not mended.unsaid
+        real = all_said and self._timelines[number].is_possible(mended.state)
         state = mended.state if real else question.state
         return _written_out(self._timelines[number], state)
 

@@ -2,7 +2,7 @@
 
 Before: states of some timelines. After: the oracle's word on each of them, or `OutOfTime`: there is no third answer, so
 that nothing is ever concluded from a question that was not answered. A state may be asked about as if the program had
-said less by then than it had: `output_until` is the time up to which its output counts.
+said less by then than it had: `output_until` is the time up to which its output counts, `unsaid` what of it does not.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from powercut.states.state import State
 
 
 class Question(NamedTuple):
-    """A state, and the time up to which output counts (None: the crash)."""
+    """A state, the time up to which output counts (None: the crash), and the events whose output does not."""
 
     state: State
     output_until: int | None = None
+    unsaid: frozenset[int] = frozenset()
 
     @property
     def output_ends(self) -> int:

@@ -40,7 +40,7 @@ def without_loss(timeline: Timeline, question: Question, back: Iterable[int]) ->
     state, back = question.state, set(back)
     given = timeline.required_by(back, state.point) | back  # the former leaves out what is guaranteed by then
     lost = frozenset(update for update in timeline.lost(state) if update not in given)
-    return Question(State(state.point, Base.ISSUED, lost), question.output_until)
+    return question._replace(state=State(state.point, Base.ISSUED, lost))
 
 
 def with_call(timeline: Timeline, state: State, call: int) -> State:
@@ -116,29 +116,21 @@ class GoOn:
 
 
 class SayLater:
-    """For what was said before it was written: what was said by then is written, and as durable as it will be."""
+    """For what was said before it was written: that is not said until it is written, and as durable as it will be."""
 
-    def __init__(self, said: int, written: int, parts: Sequence[int] | None) -> None:
-        """The events of the output and of the call, and of those in between that belong to it.
-
-        If all of them do (None), the output is taken back instead.
-        """
+    def __init__(self, said: int, written: int) -> None:
+        """The events of the output and of the call."""
         self._said = said
         self._written = written
-        self._parts = parts
 
     def __call__(self, timeline: Timeline, question: Question) -> Question:
         point = question.state.point
-        for said in _all_like(timeline, self._said, point // 2):
+        early = set()
+        for said in _all_like(timeline, self._said, min(point, question.output_ends) // 2):
             written = next_like(timeline, self._written, said)
-            if written is None or point >= _durable(timeline, written):
-                continue
-            if self._parts is None:
-                return Question(question.state, min(question.output_ends, 2 * said - 1))
-            for call in (*_like_some(timeline, self._parts, said, written), written):
-                if not _is_whole(timeline, question.state, call):
-                    question = _with(timeline, question, call)
-        return question
+            if written is not None and point < _durable(timeline, written):
+                early.add(said)
+        return question._replace(unsaid=question.unsaid | early) if early else question
 
 
 def _like_some(timeline: Timeline, calls: Iterable[int], after: int, before: int) -> list[int]:
@@ -187,7 +179,8 @@ def _with_all(timeline: Timeline, question: Question, first: int, last: int) -> 
     calls = range(timeline.updates_of(first).start, timeline.updates_of(last).stop)
     lost = [update for update in timeline.lost(state) if update not in calls]
     point, output_ends = max(state.point, 2 * last), question.output_ends
-    return Question(State(point, Base.ISSUED, frozenset(lost)), None if output_ends == point else output_ends)
+    longer = State(point, Base.ISSUED, frozenset(lost))
+    return question._replace(state=longer, output_until=None if output_ends == point else output_ends)
 
 
 def _with(timeline: Timeline, question: Question, call: int) -> Question:
@@ -195,7 +188,7 @@ def _with(timeline: Timeline, question: Question, call: int) -> Question:
     state = question.state
     if 2 * call <= state.point:
         return without_loss(timeline, question, timeline.updates_of(call))
-    return Question(with_call(timeline, state, call), question.output_ends)
+    return question._replace(state=with_call(timeline, state, call), output_until=question.output_ends)
 
 
 class SyncScope:

@@ -6,7 +6,7 @@ answers questions about one state. `Images` gives those of many states, and says
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Protocol
 
 from powercut.states.objects import Changes, ObjectKind
@@ -65,8 +65,8 @@ class Images(Protocol):
     def changes_from(self, other: Any, before: State, after: State) -> Changes:
         """The same, where `before` is a state of another timeline of the same trace."""
 
-    def acked(self, point: int) -> bytes:
-        """What the program had printed by a point."""
+    def acked(self, point: int, unsaid: Set[int] = frozenset()) -> bytes:
+        """What the program had printed by a point, but for some events."""
 
-    def sent(self, point: int) -> bytes:
-        """What the program had sent over sockets by a point."""
+    def sent(self, point: int, unsaid: Set[int] = frozenset()) -> bytes:
+        """What the program had sent over sockets by a point, but for some events."""

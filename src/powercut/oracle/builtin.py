@@ -67,7 +67,7 @@ class BuiltinOracle:
         """The times of all finished versions, in order."""
         return [time for time, _, _ in self._moments]
 
-    def output_key(self, timeline: Timeline, point: int) -> Hashable:
+    def output_key(self, timeline: Timeline, point: int, unsaid: frozenset[int] = frozenset()) -> Hashable:
         """What the program is held to changes with every finished version."""
         return bisect_right(self.moments, point)
 

@@ -48,14 +48,17 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def told_digest() -> Callable[[Timeline, int], bytes]:
-    """What stands for all that the program had printed and sent by a point, in any timeline of one trace."""
-    known: dict[int, bytes] = {}
+def told_digest() -> Callable[[Timeline, int, frozenset[int]], bytes]:
+    """What stands for all that the program had printed and sent by a point, but for some events.
 
-    def digest(timeline: Timeline, point: int) -> bytes:
-        said = bisect_right(timeline.prints, point)
+    It is the same in any timeline of one trace.
+    """
+    known: dict[tuple[int, frozenset[int]], bytes] = {}
+
+    def digest(timeline: Timeline, point: int, unsaid: frozenset[int]) -> bytes:
+        said = bisect_right(timeline.prints, point), unsaid
         if said not in known:
-            printed, sent = timeline.acked(point), timeline.sent(point)
+            printed, sent = timeline.acked(point, unsaid), timeline.sent(point, unsaid)
             known[said] = xxh3_128_digest(len(printed).to_bytes(8, "little") + printed + sent)
         return known[said]
 

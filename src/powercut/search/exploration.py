@@ -41,7 +41,7 @@ PROGRESS_EVERY = 0.2  # seconds
 UNCOUNTED = 200  # states of a row until all are counted, if nothing was found by then
 _LISTEN = 0.2  # seconds until it is seen that time is over
 
-OutputKey = Callable[[Timeline, int], Hashable]  # what an oracle holds the program to at a point
+OutputKey = Callable[[Timeline, int, frozenset[int]], Hashable]  # what an oracle holds the program to at a point
 
 
 class Exploration:
@@ -76,7 +76,7 @@ class Exploration:
         self._followed: dict[Key, Verdict] = {}  # images that need no run -> what equivalence says of them
         self._digesters = [Digester(timeline, whole=self._recall.active) for timeline in timelines]
         self._killed: dict[int, int] = {}  # event up to which nothing is lost -> digest, the same on every row
-        self._rows = Rows(timelines, lambda number, state: self._key(number, state, None))
+        self._rows = Rows(timelines, lambda number, state: self._key(number, Question(state)))
         self._searched = {number: timelines[number] for number in self._rows.leaders}
         self._verdicts: dict[Key, Verdict] = {}
         self._recalled_for_questions: set[Key] = set()  # of earlier runs, and not yet counted as known
@@ -158,7 +158,7 @@ class Exploration:
 
     def _take(self, number: int, state: State, *, counts: bool = True) -> bool:
         """Send a state to be judged, unless its image was or is being judged."""
-        key = self._key(number, state, None)
+        key = self._key(number, Question(state))
         taken = (next(self._order), number, state)
         verdict = self._verdicts.get(key) or self._followed.get(key)
         if key in self._recalled_for_questions:
@@ -216,9 +216,9 @@ class Exploration:
         self._executor.submit([job])
         self._next_job += 1
 
-    def _key(self, number: int, state: State, output_until: int | None) -> Key:
-        point = state.point if output_until is None else output_until
-        return self._digest(number, state), self._output_key(self._timelines[number], point)
+    def _key(self, number: int, question: Question) -> Key:
+        output = self._output_key(self._timelines[number], question.output_ends, question.unsaid)
+        return self._digest(number, question.state), output
 
     def _digest(self, number: int, state: State) -> int:
         if state.delta or state.base is not Base.ISSUED:
@@ -277,8 +277,8 @@ class Exploration:
 
     def ask(self, number: int, questions: Sequence[Question], over: Over) -> list[Verdict | None]:
         """The same, as far as time allows: what is not answered when it is over is None, and left to itself."""
-        keys = [self._key(number, state, output_until) for state, output_until in questions]
-        for key, (state, output_until) in zip(keys, questions, strict=True):
+        keys = [self._key(number, question) for question in questions]
+        for key, question in zip(keys, questions, strict=True):
             if key in self._verdicts or key in self._waiting:
                 continue
             if self._recalled(key) is not None:
@@ -289,7 +289,8 @@ class Exploration:
                 if over():
                     break
                 self._waiting[key] = []
-                self._submit(Job(self._next_job, number, state, output_until), key, counts=False)
+                state, output_until, unsaid = question
+                self._submit(Job(self._next_job, number, state, output_until, unsaid=unsaid), key, counts=False)
         while any(key in self._waiting for key in keys) and not over():
             self._pump(_LISTEN)
             self._report_progress()
@@ -297,7 +298,7 @@ class Exploration:
 
     def where_it_dies(self, number: int, state: State) -> tuple[str, ...]:
         """The stack of the oracle where it dies on a state."""
-        digest, output = self._key(number, state, None)
+        digest, output = self._key(number, Question(state))
         key = (digest, ("traced", output))
         if key not in self._verdicts:
             self._waiting[key] = []
@@ -327,7 +328,7 @@ class Exploration:
                 return
             if verdict.passed:  # it was said to fail because it holds what another one holds: only what was seen counts
                 continue
-            for found in self._diagnosis.explain(number, state, verdict, self._key(number, state, None)):
+            for found in self._diagnosis.explain(number, state, verdict, self._key(number, Question(state))):
                 found.reached = self.counts.covered
                 self._tell(Found(found))
 

@@ -29,6 +29,7 @@ class Job:
 
     Attributes:
         output_until: the point up to which the program's output counts; None for the crash point itself.
+        unsaid: events whose output does not count.
         traced: the oracle died on this state before; say where it does.
         looks: whether the oracle is to be watched, and asked again.
     """
@@ -39,6 +40,7 @@ class Job:
     output_until: int | None = None
     traced: bool = False
     looks: Watching = Watching.NOT
+    unsaid: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from powercut.states.timeline import Timeline
 
 LAST_LINES = 20  # of what a check said
 Check = Callable[..., object]
-OutputKey = Callable[[Timeline, int], Hashable]
+OutputKey = Callable[[Timeline, int, frozenset[int]], Hashable]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ _LENGTH = struct.Struct("<I")
 _SLOT = struct.Struct("<qqd")
 _CHUNK = 1 << 18
 NO_JOB = -(2**62)
-PackedJob = tuple[int, int, int | None, bool, int, int, bool, list[int]]
+PackedJob = tuple[int, int, int | None, bool, int, int, bool, list[int], list[int]]
 PackedWatched = tuple[Asked | None, str, str, float]
 PackedResult = tuple[tuple[str, int, str, float, tuple[str, ...]], int, PackedWatched | None, float]
 
@@ -78,14 +78,15 @@ def pack_jobs(jobs: Sequence[Job]) -> bytes:
 def _pack_job(job: Job) -> PackedJob:
     state = job.state
     issued, delta = state.base is Base.ISSUED, [int(u) for u in state.delta]
-    return job.id, job.timeline, job.output_until, job.traced, int(job.looks), int(state.point), issued, delta
+    output, how = (job.output_until, job.traced), int(job.looks)
+    return job.id, job.timeline, *output, how, int(state.point), issued, delta, [int(u) for u in job.unsaid]
 
 
 def unpack_job(packed: PackedJob) -> Job:
     """One job of a batch."""
-    number, timeline, output_until, traced, looks, point, issued, delta = packed
+    number, timeline, output_until, traced, looks, point, issued, delta, unsaid = packed
     state = State(point, Base.ISSUED if issued else Base.GUARANTEED, frozenset(delta))
-    return Job(number, timeline, state, output_until, traced, Watching(looks))
+    return Job(number, timeline, state, output_until, traced, Watching(looks), frozenset(unsaid))
 
 
 def pack_result(result: Result) -> PackedResult:

@@ -115,7 +115,7 @@ class Worker:
         self._inbox = Inbox(sock)
         self._folder: ImageFolder | None = None
         self._timeline = -1
-        self._point = -1
+        self._output: tuple[int, frozenset[int]] = (-1, frozenset())  # what `_told` stands for
         self._told = Told()
         self._results: list[PackedResult] = []
         self._flushed = time.monotonic()
@@ -201,16 +201,16 @@ class Worker:
             self._folder = ImageFolder(self._root, self._store, self._setup.images[timeline])
         elif timeline != self._timeline:
             self._folder.turn_to(self._setup.images[timeline])
-            self._point = -1
+            self._output = (-1, frozenset())
         self._timeline = timeline
         return self._folder
 
     def _told_at(self, job: Job) -> Told:
         point = job.state.point if job.output_until is None else job.output_until
-        if point != self._point:
+        if (point, job.unsaid) != self._output:
             images = self._setup.images[job.timeline]
-            self._told = Told(images.acked(point), images.sent(point))
-            self._point = point
+            self._told = Told(images.acked(point, job.unsaid), images.sent(point, job.unsaid))
+            self._output = (point, job.unsaid)
         return self._told
 
     def _flush(self) -> None:

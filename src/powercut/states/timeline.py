@@ -244,13 +244,13 @@ class Timeline:
     def _sent(self) -> Words:
         return Words(self.trace, [index for index, channel in self.outputs if channel == Channel.SOCKET])
 
-    def acked(self, point: int) -> bytes:
-        """What the program had printed by a point."""
-        return self._printed.by(point)
+    def acked(self, point: int, unsaid: Set[int] = frozenset()) -> bytes:
+        """What the program had printed by a point, but for some events."""
+        return self._printed.by(point, unsaid)
 
-    def sent(self, point: int) -> bytes:
-        """What the program had sent over sockets by a point, one message after the other."""
-        return self._sent.by(point)
+    def sent(self, point: int, unsaid: Set[int] = frozenset()) -> bytes:
+        """What the program had sent over sockets by a point, one message after the other, but for some events."""
+        return self._sent.by(point, unsaid)
 
     def happenings(self, first: int, last: int) -> list[int]:
         """Times from `first` on and before `last` at which something was issued or said."""

@@ -151,15 +151,15 @@ class RemovalTest:
     def _testify(self, _: int, questions: Sequence[Question], over: Over) -> list[Verdict | None]:
         """The oracle for the diagnosis: what does not speak for the sync counts as passing."""
         silent = Verdict(Outcome.PASS)
-        asked = [Question(self.removal.written_out(state), output_until) for state, output_until in questions]
+        asked = [question._replace(state=self.removal.written_out(question.state)) for question in questions]
         open_ = [
             number
-            for number, (state, output_until) in enumerate(asked)
-            if output_until is not None or self.removal.is_new(state)
+            for number, question in enumerate(asked)
+            if question.output_until is not None or question.unsaid or self.removal.is_new(question.state)
         ]
         answers = dict(zip(open_, self.judge.ask([asked[number] for number in open_], over), strict=True))
         failing = [number for number, verdict in answers.items() if verdict is not None and not verdict.passed]
-        doubtful = [number for number in failing if asked[number].output_until is None]
+        doubtful = [n for n in failing if asked[n].output_until is None and not asked[n].unsaid]
         with_it = self.judge.ask([Question(self.removal.given_back(asked[number].state)) for number in doubtful], over)
         for number, verdict in zip(doubtful, with_it, strict=True):
             if verdict is None:
