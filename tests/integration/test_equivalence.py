@@ -6,7 +6,7 @@ import random
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import islice
 from pathlib import Path
 
@@ -38,10 +38,10 @@ IMAGES = 70
 class RandomTimeline(PlainTimeline):
     """Images that differ in a few places each, and words that differ now and then."""
 
-    def acked(self, point: int) -> bytes:
+    def acked(self, point: int, unsaid: Set[int] = frozenset()) -> bytes:
         return b"line\n" * (point % 3 == 1)
 
-    def sent(self, point: int) -> bytes:
+    def sent(self, point: int, unsaid: Set[int] = frozenset()) -> bytes:
         return b"sent" if point % 5 == 1 else b""
 
 

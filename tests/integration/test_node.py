@@ -34,7 +34,7 @@ def prepare(here: Path) -> tuple[Judging, Trace, list[Job]]:
     settings = Settings(dir="data", check=f"sh check {ODD}", workers=1, fs="ext4-ordered,posix", lint=False)
     session = Session(settings, here, ignore)
     trace = session.record(["sh", "-c", MANY], here / "trace")
-    judging = session._judging(session.timelines(trace))
+    judging = session.judging(session.timelines(trace))
     states = [(number, s) for number, timeline in enumerate(judging.timelines) for _, s in queue(timeline, 0)]
     return judging, trace, [Job(n, number, state) for n, (number, state) in enumerate(states[::7])]
 

@@ -55,7 +55,12 @@ def explore(ops: list[tuple], check: Check, *fs: str, **budget: Any) -> tuple[li
     timelines = [Timeline(trace, FILE_SYSTEMS[name]) for name in fs]
     executor = InlineExecutor(timelines, ImageCheck(check))
     exploration = Exploration(
-        timelines, executor, lambda timeline, point: timeline.acked(point), Budget(**budget), 0, lambda event: None
+        timelines,
+        executor,
+        lambda timeline, point, unsaid: timeline.acked(point, unsaid),
+        Budget(**budget),
+        0,
+        lambda event: None,
     )
     exploration.run()
     return exploration.findings, exploration.counts

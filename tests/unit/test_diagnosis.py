@@ -141,7 +141,7 @@ def test_an_image_that_cannot_be_built_ends_the_search_without_a_traceback() -> 
 
     timelines = [Timeline(to_trace(REPLACE), FILE_SYSTEMS["xfs"])]
     executor = InlineExecutor(timelines, Unbuildable())
-    search = Exploration(timelines, executor, lambda timeline, point: 0, Budget(), 0, lambda event: None)
+    search = Exploration(timelines, executor, lambda timeline, point, unsaid: 0, Budget(), 0, lambda event: None)
     with pytest.raises(EnvironmentFailure) as caught:
         search.run()
     assert caught.value.message == "the check could not be run: cannot build the image: OSError: gone."

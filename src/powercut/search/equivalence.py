@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 
-from powercut.image.state_image import StateImage
+from powercut.image.image import Images
 from powercut.oracle.image_queries import Answers, Ask, Asked, UndecidableError
 from powercut.oracle.protocol import Told
 from powercut.oracle.verdict import Verdict
@@ -23,7 +23,6 @@ from powercut.search.jobs import Job, Result, Watching
 from powercut.search.watch_cost import Economy
 from powercut.search.watched_judging import words_told
 from powercut.states.state import State
-from powercut.states.timeline import Timeline
 
 FIRST_SAMPLE = 2  # this run of those that are watched is asked again ...
 SAMPLE_EVERY = 32  # ... and then one of so many
@@ -39,10 +38,10 @@ Place = tuple[int, State]  # a state of a timeline
 class Equivalence:
     """What is known about one check, and what that saves."""
 
-    def __init__(self, timelines: Sequence[Timeline], workers: int, *, always: bool = False) -> None:
+    def __init__(self, images: Sequence[Images], workers: int, *, always: bool = False) -> None:
         """`always`: also where watching the check costs more than it saves."""
         self._notes: list[str] = []
-        self._timelines = timelines
+        self._images = images
         self._most_running = workers
         self._tree = DecisionTree()
         self._economy = Economy(always=always)
@@ -92,7 +91,7 @@ class Equivalence:
 
     def _look_up(self, number: int, state: State) -> Verdict | None:
         start = time.perf_counter()
-        answers = Answers(StateImage(self._timelines[number], state), self._words(number, state.point))
+        answers = Answers(self._images[number].image(state), self._words(number, state.point))
         try:
             return self._tree.find(answers)
         except UndecidableError:
@@ -139,5 +138,5 @@ class Equivalence:
         return skipped
 
     def _words_at(self, number: int, point: int) -> dict[int, bytes]:
-        timeline = self._timelines[number]
+        timeline = self._images[number]
         return words_told(Told(timeline.acked(point), timeline.sent(point)))

@@ -70,7 +70,11 @@ class Judging:
         settings = self.settings
         if self.builtin or self.function is not None or settings.executor != "local" or settings.equivalence is False:
             return None
-        return Equivalence(self.timelines, self._workers, always=settings.equivalence is True)
+        return Equivalence(self._images, self._workers, always=settings.equivalence is True)
+
+    @property
+    def _images(self) -> list[StateImages]:
+        return [StateImages(timeline) for timeline in self.timelines]
 
     @property
     def _workers(self) -> int:
@@ -90,9 +94,8 @@ class Judging:
             oracle = CommandOracle(self._argv, self.settings.timeout, environment, closely=closely)
         scratch = ScratchPolicy(Path(self.settings.scratch) if self.settings.scratch else None, self._base_size())
         folder = Path(self.timelines[0].trace.folder)
-        images = [StateImages(timeline) for timeline in self.timelines]
         return LocalExecutor(
-            images, oracle, folder, self._workers, self.settings.timeout, scratch, namespaces=self.views
+            self._images, oracle, folder, self._workers, self.settings.timeout, scratch, namespaces=self.views
         )
 
     def _on_ray(self) -> RayExecutor:
