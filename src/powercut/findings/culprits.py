@@ -22,6 +22,7 @@ import numpy as np
 
 from powercut.findings.finding import Location
 from powercut.findings.places import Places, place_of
+from powercut.findings.sources import sources
 from powercut.findings.targets import Target, target_of
 from powercut.states.state import NEVER
 from powercut.states.timeline import Timeline
@@ -59,7 +60,8 @@ class Culprits:
         below = library_frames(frames)
         if partner is not None:
             below = _up_to_common_call(below, library_frames(self._places.frames(partner)))
-        told = f"{_told_below(below, frame, target, always=bool(rights) and all(rights))}{self._which(frame)}"
+        always = (bool(rights) and all(rights)) or self._has_equal_lines(frame, target)
+        told = f"{_told_below(below, frame, target, always=always)}{self._which(frame)}{self._folder_of(frame)}"
         what = what or self._timeline.describe_call(event)
         location = place_of(frame, frames, role, what, told)
         if innermost is None or innermost == frame:
@@ -99,7 +101,56 @@ class Culprits:
     def _which(self, frame: Frame | None) -> str:
         """Of several calls on one line that change something, which one it is: the first, the second, ..."""
         columns = self._columns[_key(frame)[:3]] if frame is not None else []
-        return f" #{columns.index(frame.column)}" if frame is not None and frame.column in columns[1:] else ""
+        return f"#{columns.index(frame.column)}" if frame is not None and frame.column in columns[1:] else ""
+
+    def _folder_of(self, frame: Frame | None) -> str:
+        """The folder of a file, as far as it tells it from others of the same name."""
+        if frame is None or frame.file is None:
+            return ""
+        same = self._namesakes[PurePath(frame.file).name] - {frame.file}
+        mine = PurePath(frame.file).parent.parts
+        others = [PurePath(file).parent.parts for file in same]
+        depth = 1
+        while depth < len(mine) and any(other[-depth:] == mine[-depth:] for other in others):
+            depth += 1
+        return f"@{'/'.join(mine[-depth:])}" if same else ""
+
+    def _has_equal_lines(self, frame: Frame | None, target: Target) -> bool:
+        """Whether its function has the same line again, and only what is changed tells the two apart.
+
+        Then their numbers would not do: that of one changes when the other is mended.
+        """
+        if frame is None or frame.file is None or not frame.line:
+            return False
+        text = self._text(frame.file, frame.line)
+        targets = self._targets_of_line[frame.file, frame.function]
+        others = [some for line, some in targets.items() if line != frame.line and self._text(frame.file, line) == text]
+        return bool(text and others) and all(target not in some for some in others)
+
+    @staticmethod
+    def _text(file: str, line: int) -> str:
+        lines = sources().lines(file)
+        return " ".join(lines[line - 1].split()) if 0 < line <= len(lines) else ""
+
+    @cached_property
+    def _namesakes(self) -> dict[str, set[str]]:
+        """The files of own frames by their names."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for own, _ in self._calls:
+            for frame in own:
+                if frame.file is not None:
+                    found[PurePath(frame.file).name].add(frame.file)
+        return found
+
+    @cached_property
+    def _targets_of_line(self) -> dict[tuple[str, str], dict[int, set[Target]]]:
+        """For each function the lines that change something, and what they change."""
+        found: defaultdict[tuple[str, str], defaultdict[int, set[Target]]] = defaultdict(lambda: defaultdict(set))
+        for own, target in self._calls:
+            for frame in own:
+                if frame.file is not None and frame.line:
+                    found[frame.file, frame.function][frame.line].add(target)
+        return found  # type: ignore[return-value]
 
     def _caller_who_decides(self, frames: Sequence[Frame]) -> Frame | None:
         """The innermost own frame that is not a mere helper."""

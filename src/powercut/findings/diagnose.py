@@ -41,12 +41,16 @@ _MOST_CAUSES = 12  # new causes that one state may show
 
 @dataclass(slots=True)
 class _SetAside:
-    """A failing state for which there was no time."""
+    """A failing state for which there was no time, or that waits for better examples of what it shows."""
 
     number: int
     state: State
     verdict: Verdict
     image: Hashable
+
+
+class _PoorExample(Exception):
+    """What is left of a state lies inside what a known cause cuts off: no crash shows it alone."""
 
 
 class Diagnosis:
@@ -80,6 +84,7 @@ class Diagnosis:
         self._explained: dict[Hashable, list[Cause]] = {}
         self._looked_at: set[tuple[int, State]] = set()
         self._set_aside: list[_SetAside] = []
+        self._takes_any_example = False
         self._provisional: Finding | None = None
         self._given_up = 0
 
@@ -113,7 +118,7 @@ class Diagnosis:
         state = _written_out(self._timelines[number], state)
         try:
             causes = self._causes_of(number, state, verdict)
-        except OutOfTime:
+        except (OutOfTime, _PoorExample):
             self._set_aside.append(_SetAside(number, state, verdict, image))
         else:
             if image is not None and causes:
@@ -122,9 +127,10 @@ class Diagnosis:
         return [cause.finding for cause in self._causes.known[before:]]
 
     def try_again(self) -> list[Finding]:
-        """Go on with a state that was set aside; the findings that are new."""
+        """Go on with a state that was set aside; the findings that are new. There are no better examples to come."""
         waiting = self._set_aside.pop(0)
         self._provisional = None
+        self._takes_any_example = True
         return self.explain(waiting.number, waiting.state, waiting.verdict, waiting.image)
 
     def _causes_of(self, number: int, state: State, verdict: Verdict) -> list[Cause]:
@@ -148,7 +154,10 @@ class Diagnosis:
             left, touched = self._causes.take_out(number, Question(state))
             if touched and self._oracle.passes(number, left):
                 return self._attribute(number, state, touched, new)
-            cause = self._new_cause(number, Question(state), verdict)
+            start = left if touched and self._is_real(number, left) else Question(state)
+            if left.state.point != start.state.point and state.delta and not self._takes_any_example:
+                raise _PoorExample
+            cause = self._new_cause(number, start, verdict)
             if cause is None or learned.get(cause.finding.id) == cause.learned:
                 break
             learned[cause.finding.id] = cause.learned
@@ -205,10 +214,13 @@ class Diagnosis:
     def _real(self, number: int, question: Question) -> State:
         """The state that is told: without the known causes, if a crash can leave that with that output."""
         mended, _ = self._causes.take_out(number, question)
-        all_said = mended.output_ends >= mended.state.point and not mended.unsaid
-        real = all_said and self._timelines[number].is_possible(mended.state)
-        state = mended.state if real else question.state
+        state = mended.state if self._is_real(number, mended) else question.state
         return _written_out(self._timelines[number], state)
+
+    def _is_real(self, number: int, question: Question) -> bool:
+        """Whether a crash can leave a state with the output that is asked about."""
+        all_said = question.output_ends >= question.state.point and not question.unsaid
+        return all_said and self._timelines[number].is_possible(question.state)
 
     def _first_answer(self, number: int, state: State, verdict: Verdict) -> Finding:
         """The best that is known when time ends."""

@@ -25,20 +25,25 @@ _NAME = re.compile(r"(\w+)\W*$")
 def identify(kind: str, locations: Iterable[Location]) -> str:
     """The id of what went wrong, and where."""
     places = "|".join(
-        f"{loc.role}:{PurePath(loc.file or '?').name}:{_line(loc.file, loc.line, loc.function)}:{loc.function}"
+        f"{loc.role}:{PurePath(loc.file or '?').name}:{_line(loc)}:{loc.function}"
         f"{f':{loc.detail}' if loc.detail else ''}"
         for loc in locations
     )
     return hashlib.sha256(f"{kind}|{places}".encode("utf-8", "surrogateescape")).hexdigest()[:_LENGTH]
 
 
-def _line(file: str | None, line: int | None, function: str | None) -> str:
-    """What stands for a line: its text and which of its equals it is, or its number."""
-    lines = sources().lines(file)
+def _line(place: Location) -> str:
+    """What stands for a line: its text and which of its equals it is, or its number.
+
+    Where the detail names what is changed, that tells equal lines apart: it stays when one of them is mended.
+    """
+    lines, line = sources().lines(place.file), place.line
     text = _squeezed(lines[line - 1]) if line and 0 < line <= len(lines) else ""
     if not text or not line:
         return str(line)
-    before = lines[_start_of(function, lines, line) : line - 1]
+    if " " in place.detail:
+        return text
+    before = lines[_start_of(place.function, lines, line) : line - 1]
     return f"{text}#{sum(_squeezed(other) == text for other in before)}"
 
 

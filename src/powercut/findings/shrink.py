@@ -24,6 +24,11 @@ _MOST_WRITES = 4  # calls that are tried in place of the one that was found
 _WRITTEN = (UpdateKind.DATA, UpdateKind.SIZE)
 
 
+def _is_inside(question: Question, mended: Question) -> bool:
+    """Whether a loss lies inside what a known cause cuts off."""
+    return bool(question.state.delta) and mended.state.point != question.state.point
+
+
 class Shrinker:
     """Shrinks failing states of one timeline.
 
@@ -71,16 +76,22 @@ class Shrinker:
 
     def _ask(self, questions: Sequence[Question]) -> list[bool]:
         """Which of some states fail for a reason that is not known yet; the smallest of them is the best by now."""
-        failed = self._oracle.fails(self._number, [self._mend(question) for question in questions])
+        mended = [self._mend(question) for question in questions]
+        # A loss inside what a known cause cuts off is no good example: the moments before and after it are.
+        clear = [not _is_inside(question, new) or self._inside for question, new in zip(questions, mended, strict=True)]
+        asked = [new for new, is_clear in zip(mended, clear, strict=True) if is_clear]
+        answers = iter(self._oracle.fails(self._number, asked))
+        failed = [is_clear and next(answers) for is_clear in clear]
         self.best = min(
             [self.best, *(q for q, fail in zip(questions, failed, strict=True) if fail)],
-            key=lambda question: (len(question.state.delta), self._is_inside(question), question.state.point),
+            key=lambda question: (len(question.state.delta), question.state.point),
         )
         return failed
 
-    def _is_inside(self, question: Question) -> bool:
-        """Whether a loss lies inside what a known cause cuts off: a moment before or after is a better example."""
-        return bool(question.state.delta) and self._mend(question).state.point != question.state.point
+    @property
+    def _inside(self) -> bool:
+        """Whether there is no better example than one inside what a known cause cuts off."""
+        return _is_inside(self.best, self._mend(self.best))
 
     def _killed(self, point: int) -> bool:
         """Whether a crash at a point fails that loses nothing."""

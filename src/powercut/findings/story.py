@@ -180,7 +180,11 @@ class Teller:
             self._number, [Question(with_call(timeline, here, call), point) for call in nearest]
         )
         if False in failed:
-            return timeline.roots(timeline.updates_of(nearest[failed.index(False)])), []
+            call = nearest[failed.index(False)]
+            left_out = with_call(timeline, here, call).delta
+            between = [time // 2 for time in timeline.calls(point + 1, 2 * call - 1)]
+            needed = [event for event in between if not left_out.issuperset(timeline.updates_of(event))]
+            return timeline.roots(timeline.updates_of(call)), needed
         return timeline.roots(timeline.updates_of(nearest[-1])), self._parts(point, nearest[-1])
 
     def _parts(self, point: int, call: int) -> list[int] | None:

@@ -15,10 +15,10 @@ from powercut.trace.layout import Flag
 
 _RANDOM = re.compile(
     r"(?<![a-z])tmp[a-z0-9_]{8}(?![a-z0-9_])"  # of Python
-    # Of mkstemp: six letters and digits, that are neither a word nor a name.
-    r"|(?<![A-Za-z0-9])(?=[A-Za-z0-9]*(?:[a-z][A-Za-z0-9]*[A-Z]|[0-9]))[A-Za-z0-9]{6}(?![A-Za-z0-9])"
+    # Of mkstemp: six letters and digits behind a separator, that are neither a word nor a name.
+    r"|(?<=[._-])(?=[A-Za-z0-9]*(?:[a-z][A-Za-z0-9]*[A-Z]|[0-9]))[A-Za-z0-9]{6}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z])[0-9A-Fa-f]{8,}(?![A-Za-z])"  # digests, UUIDs
-    r"|\d+"
+    r"|\d{3,}"  # counters and times; `table1` and `table2` are two files: without lines their names are all there is
 )
 
 
