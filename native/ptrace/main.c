@@ -17,14 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "added.h"
-#include "grind.h"
-#include "looks.h"
-#include "recorder.h"
-#include "snapshot.h"
-#include "stack.h"
+#include "added_syncs/added.h"
+#include "looks/looks.h"
+#include "stacks/capture.h"
 #include "start.h"
+#include "trace/recorder.h"
+#include "trace/snapshot.h"
 #include "tracer.h"
+#include "valgrind/processes.h"
 #include "view.h"
 
 enum { EXIT_MAPPED = 124, EXIT_TRACER = 125, EXIT_INTERRUPTED = 130 };
