@@ -2,7 +2,7 @@
  * programs and their modules if a record of their run is kept, and the last one; commits if a change of their
  * transaction is kept; of each place as many allocations and frees as there are versions of a byte; when each
  * thread last waited. */
-#include "guard_reclaim.h"
+#include "guard/reclaim.h"
 
 /* For each thread of a run, that it has waited, and when last: what it wrote before has come true. Is the
  * record that says so gone, an empty commit says it. */

@@ -1,10 +1,10 @@
-/* What the parts of a reclaim share: see guard_reclaim.c. */
+/* What the parts of a reclaim share: see guard/reclaim.c. */
 #ifndef POWERCUT_GUARD_RECLAIM_H
 #define POWERCUT_GUARD_RECLAIM_H
 
-#include "guard_effects.h"
-#include "guard_output.h"
-#include "guard_versions.h"
+#include "guard/effects.h"
+#include "guard/output.h"
+#include "guard/versions.h"
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ static inline bool stays_whole(const struct reclaim *reclaim, const struct entry
            record->offset > (uint64_t)INT64_MAX - record->size;
 }
 
-/* guard_changes.c. All of them: false without memory, or if a file could not be written. */
+/* guard/changes.c. All of them: false without memory, or if a file could not be written. */
 
 /* Writes into a base what a record says that it shall be. */
 bool pc_reclaim_base(const struct reclaim *reclaim, const struct entry *entry);
@@ -55,7 +55,7 @@ bool pc_reclaim_see(struct reclaim *reclaim, struct entry *entry);
 /* In the opposite order: what of a change is kept. */
 bool pc_reclaim_change(struct reclaim *reclaim, struct entry *entry);
 
-/* guard_notes.c: what of all that is no change is kept, when it is known which changes are. */
+/* guard/notes.c: what of all that is no change is kept, when it is known which changes are. */
 bool pc_reclaim_notes(struct reclaim *reclaim);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * Before: segments into which nobody writes any more, and a bound: all records with lower sequence numbers
  * are in them. After: a file holds, of each byte, the newest versions below the bound (what counts as one:
- * guard_effects.h), the newest of what is older as what its base shall be, and all records from the bound on.
+ * guard/effects.h), the newest of what is older as what its base shall be, and all records from the bound on.
  * The bases hold what the segments say they shall be, which changes nothing for who reads both. */
-#include "guard_reclaim.h"
+#include "guard/reclaim.h"
 #include "engine.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "guard_versions.h"
+#include "guard/versions.h"
 
 static enum pc_fate fate_of(const struct pc_versions *versions, uint8_t met) {
     return met < versions->most ? PC_KEPT : met == versions->most ? PC_FOLDED : PC_DROPPED;

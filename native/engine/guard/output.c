@@ -1,4 +1,4 @@
-#include "guard_output.h"
+#include "guard/output.h"
 
 #include <errno.h>
 #include <stdlib.h>

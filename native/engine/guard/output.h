@@ -2,7 +2,7 @@
 #ifndef POWERCUT_GUARD_OUTPUT_H
 #define POWERCUT_GUARD_OUTPUT_H
 
-#include "guard_records.h"
+#include "guard/records.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The lint pass, called from Python: buffers in, tables of what was found out. */
 #include "engine.h"
-#include "lint.h"
+#include "lint/lint.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* What a lint pass has found: one entry for each pattern, file and call stack (of one side, or of both). */
-#include "lint.h"
+#include "lint/lint.h"
 
 static uint32_t slot_of(const struct lint_sites *sites, uint32_t pattern, uint32_t file, uint32_t stack,
                         uint32_t other) {

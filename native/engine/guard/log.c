@@ -3,7 +3,7 @@
  * Before: the content of a segment, written by whatever was killed whenever. After: all records whose
  * checksum is right, and those in a group. What lies between them, holes or garbage, is passed over. */
 #include "engine.h"
-#include "guard_records.h"
+#include "guard/records.h"
 
 #include "runtime/guard/checksum.h"
 

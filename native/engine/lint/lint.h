@@ -6,16 +6,16 @@
  * program touches, not with the length of the trace. What is found is counted by call stack; words and lines
  * are Python's business.
  *
- * lint_lines.c   the cache lines
- * lint_files.c   which inode a record is about
- * lint_sites.c   what was found, by call stack
- * lint_rules.c   what a store, a flush and a fence do
- * lint_sync.c    what a sync does, and what is left at the end
- * lint_pass.c    the walk over events and records
- * lint_memory.c  the way in from Python
+ * lint/lines.c   the cache lines
+ * lint/files.c   which inode a record is about
+ * lint/sites.c   what was found, by call stack
+ * lint/rules.c   what a store, a flush and a fence do
+ * lint/sync.c    what a sync does, and what is left at the end
+ * lint/pass.c    the walk over events and records
+ * lint/memory.c  the way in from Python
  */
-#ifndef POWERCUT_LINT_H
-#define POWERCUT_LINT_H
+#ifndef POWERCUT_LINT_LINT_H
+#define POWERCUT_LINT_LINT_H
 
 #include "map.h"
 #include "trace_format.h"
@@ -173,7 +173,7 @@ struct lint {
     struct lint_site no_site; /* stands in where there is no memory for more */
 };
 
-/* lint_lines.c */
+/* lint/lines.c */
 
 /* Before all others. */
 void pc_lint_lines_start(struct lint *lint);
@@ -231,7 +231,7 @@ static inline bool pc_lint_own(const struct lint *lint, uint32_t stack) {
     return lint->internal[stack] == 0;
 }
 
-/* lint_files.c */
+/* lint/files.c */
 
 uint32_t pc_lint_file_of(struct lint *lint, uint64_t inode);
 /* Nobody can see the file any more: what it holds need not persist. */
@@ -246,7 +246,7 @@ uint32_t pc_lint_thread(struct lint *lint, uint64_t tid);
 void pc_lint_thread_started(struct lint *lint, uint64_t tid);
 void pc_lint_files_free(struct lint *lint);
 
-/* lint_sites.c */
+/* lint/sites.c */
 
 struct lint_site *pc_lint_site(struct lint *lint, enum lint_pattern pattern, uint32_t file, uint32_t stack,
                                uint32_t other);
@@ -254,7 +254,7 @@ struct lint_site *pc_lint_site(struct lint *lint, enum lint_pattern pattern, uin
 void pc_lint_found(struct lint *lint, enum lint_pattern pattern, uint32_t file, uint32_t stack,
                    uint32_t first, uint32_t last, uint32_t most);
 
-/* lint_rules.c */
+/* lint/rules.c */
 
 void pc_lint_store(struct lint *lint, uint32_t thread, uint32_t file, const struct pc_memory *record);
 void pc_lint_flush(struct lint *lint, uint32_t thread, uint32_t file, const struct pc_memory *record);
@@ -262,7 +262,7 @@ void pc_lint_fence(struct lint *lint, uint32_t thread, const struct pc_memory *r
 /* Some bytes of a line are persistent. */
 void pc_lint_persist(struct lint *lint, struct lint_dirty *dirty, uint64_t bytes);
 
-/* lint_sync.c */
+/* lint/sync.c */
 
 /* Makes the dirty lines of a file between two offsets persistent; whether there were any. */
 bool pc_lint_sync(struct lint *lint, uint32_t file, uint64_t from, uint64_t to, uint32_t stack);
@@ -271,7 +271,7 @@ void pc_lint_forget(struct lint *lint, uint32_t file, uint64_t from, uint64_t to
 /* At the end: what was never made persistent. */
 void pc_lint_end(struct lint *lint);
 
-/* lint_pass.c */
+/* lint/pass.c */
 
 void pc_lint_walk(struct lint *lint);
 

@@ -3,7 +3,7 @@
  * Before: what a pool holds, for each word whether its author is known, and changes, oldest first. After: the
  * pool holds them, and it is known which words each of them made what they are. */
 #include "engine.h"
-#include "guard_authorship.h"
+#include "guard/authorship.h"
 
 #include <stdbool.h>
 #include <stdint.h>

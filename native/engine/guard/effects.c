@@ -1,5 +1,5 @@
-#include "guard_effects.h"
-#include "guard_authorship.h"
+#include "guard/effects.h"
+#include "guard/authorship.h"
 
 #include <string.h>
 #include <unistd.h>

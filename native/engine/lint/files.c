@@ -1,5 +1,5 @@
 /* Whom a memory record is about: inodes, the numbers that processes give them, and threads. */
-#include "lint.h"
+#include "lint/lint.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Who is the author of what a pool holds: the one rule that plans (guard_authors.c, by words) and reclaiming
- * (guard_effects.c, by bytes) go by.
+/* Who is the author of what a pool holds: the one rule that plans (guard/authors.c, by words) and reclaiming
+ * (guard/effects.c, by bytes) go by.
  *
  * A change that leaves something as it was is no new version of it: programs make whole objects durable of
  * which they changed one field. But if nobody is known to have written it before (it was found, is PMDK's, or

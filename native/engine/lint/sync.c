@@ -1,7 +1,7 @@
 /* What happens to a mapped file as a whole: it is synced, cut off or removed; and at the end of the trace,
  * what was never made persistent.
  */
-#include "lint.h"
+#include "lint/lint.h"
 
 static uint64_t offset_of(const struct lint *lint, const struct lint_dirty *dirty) {
     return (lint->lines.slots[dirty->slot].key & (((uint64_t)1 << LINT_LINE_BITS) - 1)) << 6;

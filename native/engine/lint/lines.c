@@ -3,7 +3,7 @@
  * Records never move and are used again once their line is persistent: mostly that is soon, so few are needed
  * and the same ones stay in the processor's cache.
  */
-#include "lint.h"
+#include "lint/lint.h"
 
 #include <string.h>
 #include <sys/mman.h>

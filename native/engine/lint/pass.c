@@ -2,7 +2,7 @@
  *
  * Nothing in the file is believed: a record that no tracer writes ends the walk with the reason.
  */
-#include "lint.h"
+#include "lint/lint.h"
 
 #include <linux/falloc.h>
 #include <string.h>

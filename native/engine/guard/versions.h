@@ -5,7 +5,7 @@
 #ifndef POWERCUT_GUARD_VERSIONS_H
 #define POWERCUT_GUARD_VERSIONS_H
 
-#include "guard_pages.h"
+#include "guard/pages.h"
 
 #define PC_VERSIONS_MOST 250 /* counted in a byte, with room for "one more" */
 

@@ -1,12 +1,12 @@
 /* Which bytes of a pool a change made what they are.
  *
  * Before: changes and frees are told oldest first, from the bases on. After each: for each byte of it whether
- * that is a new version (guard_authorship.h): others would soon push out the one that matters. */
+ * that is a new version (guard/authorship.h): others would soon push out the one that matters. */
 #ifndef POWERCUT_GUARD_EFFECTS_H
 #define POWERCUT_GUARD_EFFECTS_H
 
-#include "guard_pages.h"
-#include "guard_records.h"
+#include "guard/pages.h"
+#include "guard/records.h"
 
 struct pc_effects {
     struct pc_pages pages;

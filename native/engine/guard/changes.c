@@ -1,6 +1,6 @@
 /* Changes of pools in a log that is reclaimed: which of their bytes are versions, and which of those are
  * kept. */
-#include "guard_reclaim.h"
+#include "guard/reclaim.h"
 
 enum { WORD = 8, BRIDGED = sizeof(struct pc_guard_record), FILL_AT_ONCE = 1 << 16 };
 

@@ -4,7 +4,7 @@
  * a library of persistent memory have their effect, but are never found at fault: the library knows what it
  * does, and what it writes back for the program (a transaction at its commit) the program need not.
  */
-#include "lint.h"
+#include "lint/lint.h"
 
 #include <string.h>
 

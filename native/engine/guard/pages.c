@@ -1,4 +1,4 @@
-#include "guard_pages.h"
+#include "guard/pages.h"
 
 enum { POOL_SHIFT = 56 };
 
