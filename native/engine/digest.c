@@ -2,8 +2,13 @@
  *
  * A block of zeros has the hash 0, so holes and what lies behind the end of the file count for nothing. The
  * hash is of 128 bits: equal images are judged once, so two different blocks must not meet in a lifetime. It
- * folds products of 64-bit words (as wyhash does) in two lanes that share nothing but the data. */
+ * is XXH3 of the XXH3 of the bytes and the number of the block, so that the same bytes elsewhere have
+ * another. */
 #include "history.h"
+
+/* All of it is in the header: there is nothing to link with, and nothing needed at run time. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 struct hash {
     uint64_t low, high;
@@ -20,38 +25,18 @@ typedef struct {
     struct hash total;
 } BlockHashes;
 
-static inline uint64_t fold(uint64_t a, uint64_t b) {
-    unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static inline uint64_t word(const uint8_t *bytes) {
-    uint64_t value;
-    memcpy(&value, bytes, sizeof(value));
-    return value;
-}
-
 /* The hash of a whole block at a place; 0 if it is nothing but zeros. */
 static struct hash hash_block(const uint8_t *bytes, int64_t block) {
-    uint64_t a = fold((uint64_t)block ^ 0x2d358dccaa6c78a5u, 0x8bb84b93962eacc9u),
-             b = a ^ 0x4b33a62ed433d4a3u;
-    uint64_t c = fold((uint64_t)block ^ 0x4d5a2da51de1aa47u, 0xa0761d6478bd642fu),
-             d = c ^ 0xe7037ed1a0b428dbu;
-    uint64_t any = 0;
-    for (int i = 0; i < BLOCK; i += 32) {
-        uint64_t w0 = word(bytes + i), w1 = word(bytes + i + 8);
-        uint64_t w2 = word(bytes + i + 16), w3 = word(bytes + i + 24);
-        any |= w0 | w1 | w2 | w3;
-        a = fold(w0 ^ 0x589965cc75374cc3u, w1 ^ a);
-        b = fold(w2 ^ 0x1d8e4e27c47d124fu, w3 ^ b);
-        c = fold(w3 ^ 0xeb44accab455d165u, w0 ^ c);
-        d = fold(w1 ^ 0x9e3779b97f4a7c15u, w2 ^ d);
-    }
-    if (any == 0) {
+    static const uint8_t zeros[BLOCK];
+    if (memcmp(bytes, zeros, BLOCK) == 0) {
         return (struct hash){0, 0};
     }
-    return (struct hash){fold(a ^ 0xbf58476d1ce4e5b9u, b ^ 0x94d049bb133111ebu),
-                         fold(c ^ 0xd6e8feb86659fd93u, d ^ 0xff51afd7ed558ccdu)};
+    struct {
+        XXH128_hash_t content;
+        int64_t block;
+    } placed = {XXH3_128bits(bytes, BLOCK), block};
+    XXH128_hash_t hash = XXH3_128bits(&placed, sizeof(placed));
+    return (struct hash){hash.low64, hash.high64};
 }
 
 static struct slot *find(BlockHashes *self, int64_t block) {
