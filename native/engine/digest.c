@@ -4,6 +4,7 @@
  * hash is of 128 bits: equal images are judged once, so two different blocks must not meet in a lifetime. It
  * is XXH3 of the XXH3 of the bytes and the number of the block, so that the same bytes elsewhere have
  * another. */
+#include "hash_table.h"
 #include "history.h"
 
 /* All of it is in the header: there is nothing to link with, and nothing needed at run time. */
@@ -14,14 +15,31 @@ struct hash {
     uint64_t low, high;
 };
 
-struct slot {
-    int64_t block; /* -1: free */
+struct block_hash {
+    int64_t after; /* the number of the block and one; 0: a free slot */
     struct hash hash;
 };
 
+static inline bool blocks_used(const struct block_hash *slot) {
+    return slot->after != 0;
+}
+
+static inline int64_t blocks_key(const struct block_hash *slot) {
+    return slot->after - 1;
+}
+
+static inline uint64_t blocks_hash(int64_t block) {
+    return (uint64_t)block * PC_GOLDEN >> 20;
+}
+
+static inline bool blocks_same(int64_t one, int64_t other) {
+    return one == other;
+}
+
+PC_HASH_TABLE(blocks, struct block_hash, int64_t, 8)
+
 typedef struct {
-    PyObject_HEAD struct slot *slots;
-    size_t mask, count;
+    PyObject_HEAD struct blocks blocks;
     struct hash total;
 } BlockHashes;
 
@@ -37,36 +55,6 @@ static struct hash hash_block(const uint8_t *bytes, int64_t block) {
     } placed = {XXH3_128bits(bytes, BLOCK), block};
     XXH128_hash_t hash = XXH3_128bits(&placed, sizeof(placed));
     return (struct hash){hash.low64, hash.high64};
-}
-
-static struct slot *find(BlockHashes *self, int64_t block) {
-    size_t at = ((uint64_t)block * 0x9E3779B97F4A7C15u >> 20) & self->mask;
-    while (self->slots[at].block >= 0 && self->slots[at].block != block) {
-        at = (at + 1) & self->mask;
-    }
-    return &self->slots[at];
-}
-
-static bool make_room(BlockHashes *self, size_t slots) {
-    struct slot *old = self->slots;
-    size_t before = old == NULL ? 0 : self->mask + 1;
-    struct slot *larger = malloc(slots * sizeof(*larger));
-    if (larger == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = 0; i < slots; i++) {
-        larger[i] = (struct slot){-1, {0, 0}};
-    }
-    self->slots = larger;
-    self->mask = slots - 1;
-    for (size_t i = 0; i < before; i++) {
-        if (old[i].block >= 0) {
-            *find(self, old[i].block) = old[i];
-        }
-    }
-    free(old);
-    return true;
 }
 
 static bool put(BlockHashes *self, const Survivors *s, int32_t file, int64_t block, int64_t size) {
@@ -89,14 +77,14 @@ static bool put(BlockHashes *self, const Survivors *s, int32_t file, int64_t blo
         }
         hash = hash_block(content, block);
     }
-    if (2 * (self->count + 1) > self->mask + 1 && !make_room(self, 2 * (self->mask + 1))) {
+    struct block_hash *slot = blocks_take(&self->blocks, block);
+    if (slot == NULL) {
+        PyErr_NoMemory();
         return false;
     }
-    struct slot *slot = find(self, block);
-    self->count += slot->block < 0;
     self->total.low ^= slot->hash.low ^ hash.low;
     self->total.high ^= slot->hash.high ^ hash.high;
-    *slot = (struct slot){block, hash};
+    *slot = (struct block_hash){block + 1, hash};
     return true;
 }
 
@@ -146,15 +134,11 @@ static PyObject *hashes_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (!PyArg_ParseTuple(args, ":BlockHashes")) {
         return NULL;
     }
-    BlockHashes *self = (BlockHashes *)type->tp_alloc(type, 0);
-    if (self != NULL && !make_room(self, 8)) {
-        Py_CLEAR(self);
-    }
-    return (PyObject *)self;
+    return type->tp_alloc(type, 0);
 }
 
 static void hashes_free(PyObject *self) {
-    free(((BlockHashes *)self)->slots);
+    blocks_free(&((BlockHashes *)self)->blocks);
     Py_TYPE(self)->tp_free(self);
 }
 

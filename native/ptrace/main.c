@@ -255,8 +255,8 @@ static int finish(struct pc_recorder *recorder, struct options *options, struct 
     int code = pc_start_failure(&options->start, error, sizeof(error));
     write_exit(recorder, run.status);
     int lost = pc_writer_close(recorder->writer);
-    pc_numset_free(&recorder->inodes);
-    pc_numset_free(&recorder->notes);
+    pc_number_set_free(&recorder->inodes);
+    pc_number_set_free(&recorder->notes);
     if (lost != 0)
         die(EXIT_TRACER, "cannot write %s: %s", options->output, strerror(lost));
     if (code != 0)

@@ -1,5 +1,8 @@
 /* The cache lines of a lint pass: a hash table of all that were touched, and records of those that are dirty.
  *
+ * The table is one of its own, not hash_table.h's: four neighbouring lines share a cache line of it, it lies
+ * on large pages, and records know their slots, which a growing table must tell them.
+ *
  * Records never move and are used again once their line is persistent: mostly that is soon, so few are needed
  * and the same ones stay in the processor's cache.
  */

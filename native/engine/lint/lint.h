@@ -47,10 +47,40 @@ struct lint_site {
     uint32_t first, last, most, unused;
 };
 
+/* What makes a site one. */
+struct lint_place {
+    uint32_t pattern, file, stack, other;
+};
+
+struct lint_site_slot {
+    struct lint_place place;
+    uint32_t number; /* 0: free */
+};
+
+static inline bool lint_places_used(const struct lint_site_slot *slot) {
+    return slot->number != 0;
+}
+
+static inline struct lint_place lint_places_key(const struct lint_site_slot *slot) {
+    return slot->place;
+}
+
+static inline uint64_t lint_places_hash(struct lint_place place) {
+    uint64_t hash = ((uint64_t)place.stack << 32 | place.other) * PC_GOLDEN;
+    return (hash ^ ((uint64_t)place.file << 8 | place.pattern)) * 0xC2B2AE3D27D4EB4Full >> 32;
+}
+
+static inline bool lint_places_same(struct lint_place one, struct lint_place other) {
+    return one.stack == other.stack && one.other == other.other && one.file == other.file &&
+           one.pattern == other.pattern;
+}
+
+PC_HASH_TABLE(lint_places, struct lint_site_slot, struct lint_place, 512)
+
 struct lint_sites {
     struct lint_site *sites; /* from 1 on */
-    uint32_t *slots;         /* numbers of sites by hash; 0: free */
-    uint32_t count, room, mask;
+    uint32_t count, room;
+    struct lint_places places; /* the numbers of sites */
 };
 
 /* A cache line that was ever stored to or flushed. */

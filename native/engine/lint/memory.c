@@ -103,7 +103,7 @@ PyObject *engine_lint_memory(PyObject *self, PyObject *args) {
     pc_lint_lines_free(&lint);
     pc_lint_files_free(&lint);
     free(lint.sites.sites);
-    free(lint.sites.slots);
+    lint_places_free(&lint.sites.places);
     free(lint.storing);
     free(lint.executed);
     free(lint.useful);

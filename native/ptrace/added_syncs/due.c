@@ -25,7 +25,7 @@ static uint64_t hash_of(const struct pc_due_thing *thing) {
 }
 
 void pc_due_add(struct pc_due *due, const struct pc_due_thing *thing) {
-    if (!pc_numset_add(&due->known, hash_of(thing)))
+    if (!pc_number_set_add(&due->known, hash_of(thing)))
         return;
     struct pc_due_thing *things = with_room(due->things, due->count, &due->room, sizeof(*things));
     if (things == NULL)
@@ -37,9 +37,9 @@ void pc_due_add(struct pc_due *due, const struct pc_due_thing *thing) {
 void pc_due_forget(struct pc_due *due, uint64_t inode) {
     struct pc_due_thing thing = {.inode = inode};
     uint64_t hash = hash_of(&thing);
-    if (!pc_numset_has(&due->known, hash))
+    if (!pc_number_set_has(&due->known, hash))
         return;
-    pc_numset_remove(&due->known, hash);
+    pc_number_set_drop(&due->known, hash);
     size_t left = 0;
     for (size_t i = 0; i < due->count; i++)
         if (hash_of(&due->things[i]) != hash)
@@ -48,7 +48,7 @@ void pc_due_forget(struct pc_due *due, uint64_t inode) {
 }
 
 void pc_due_free(struct pc_due *due) {
-    pc_numset_free(&due->known);
+    pc_number_set_free(&due->known);
     free(due->things);
     *due = (struct pc_due){0};
 }

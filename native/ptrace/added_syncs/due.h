@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "numset.h"
+#include "number_set.h"
 #include "trace/recorder.h"
 #include "trace_format.h"
 
@@ -22,7 +22,7 @@ struct pc_due_thing {
 struct pc_due {
     struct pc_due_thing *things;
     size_t count, room;
-    struct pc_numset known; /* hashes of what `things` holds */
+    struct pc_number_set known; /* hashes of what `things` holds */
 };
 
 void pc_due_add(struct pc_due *due, const struct pc_due_thing *thing);

@@ -131,7 +131,7 @@ static void emit_import(struct pc_recorder *recorder, struct pc_thread *thread) 
         replaced.extra = to->status.st_nlink - 1;
         pc_emit(recorder, &replaced);
         if (replaced.extra == 0)
-            pc_numset_remove(&recorder->inodes, replaced.inode);
+            pc_number_set_drop(&recorder->inodes, replaced.inode);
     }
     pc_place_look(to);
     if (!to->exists || !S_ISREG(to->status.st_mode)) {
@@ -146,7 +146,7 @@ static void emit_import(struct pc_recorder *recorder, struct pc_thread *thread) 
     event.inode = to->status.st_ino;
     event.extra = to->status.st_mode;
     pc_emit(recorder, &event);
-    pc_numset_add(&recorder->inodes, to->status.st_ino);
+    pc_number_set_add(&recorder->inodes, to->status.st_ino);
     if (to->status.st_size > 0)
         emit_imported_data(recorder, thread);
 }
@@ -164,7 +164,7 @@ static void emit_export(struct pc_recorder *recorder, struct pc_thread *thread) 
     event.extra = from->status.st_nlink - 1;
     pc_emit(recorder, &event);
     if (event.extra == 0)
-        pc_numset_remove(&recorder->inodes, from->status.st_ino);
+        pc_number_set_drop(&recorder->inodes, from->status.st_ino);
 }
 
 static void emit_rename(struct pc_recorder *recorder, struct pc_thread *thread) {
@@ -180,7 +180,7 @@ static void emit_rename(struct pc_recorder *recorder, struct pc_thread *thread) 
     event.extra = to->exists ? to->status.st_ino : 0;
     pc_emit(recorder, &event);
     if (to->exists && !exchange && (S_ISDIR(to->status.st_mode) || to->status.st_nlink <= 1))
-        pc_numset_remove(&recorder->inodes, to->status.st_ino);
+        pc_number_set_drop(&recorder->inodes, to->status.st_ino);
 }
 
 static void leave_rename(struct pc_recorder *recorder, struct pc_thread *thread) {
@@ -216,7 +216,7 @@ static void leave_link(struct pc_recorder *recorder, struct pc_thread *thread) {
     event.path2 = name_of(recorder, &call->to);
     event.inode = call->from.status.st_ino;
     pc_emit(recorder, &event);
-    pc_numset_add(&recorder->inodes, event.inode);
+    pc_number_set_add(&recorder->inodes, event.inode);
 }
 
 const struct pc_call_entry pc_calls_links[] = {

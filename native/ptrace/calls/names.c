@@ -77,7 +77,7 @@ static bool made(struct pc_recorder *recorder, struct pc_thread *thread, const c
         pc_call_lost(recorder, thread, what);
         return false;
     }
-    pc_numset_add(&recorder->inodes, place->status.st_ino);
+    pc_number_set_add(&recorder->inodes, place->status.st_ino);
     return true;
 }
 
@@ -122,7 +122,7 @@ static void leave_remove(struct pc_recorder *recorder, struct pc_thread *thread)
     event.extra = left;
     pc_emit(recorder, &event);
     if (left == 0)
-        pc_numset_remove(&recorder->inodes, place->status.st_ino);
+        pc_number_set_drop(&recorder->inodes, place->status.st_ino);
 }
 
 const struct pc_call_entry pc_calls_names[] = {

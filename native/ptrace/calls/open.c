@@ -96,7 +96,7 @@ static void emit_create(struct pc_recorder *recorder, struct pc_thread *thread, 
             return;
         }
         event.path = pc_name(recorder, name);
-        pc_numset_add(&recorder->inodes, status->st_ino);
+        pc_number_set_add(&recorder->inodes, status->st_ino);
     }
     pc_emit(recorder, &event);
 }

@@ -43,9 +43,9 @@ struct followed {
 struct pc_mappings {
     struct followed followed[MOST];
     size_t count;
-    struct pc_numset whole;    /* inodes of files that count as read in full */
-    struct pc_numset vforkers; /* processes that lent their memory to a child */
-    uint64_t scanned;          /* pc_pages_scanned at the first mapping */
+    struct pc_number_set whole;    /* inodes of files that count as read in full */
+    struct pc_number_set vforkers; /* processes that lent their memory to a child */
+    uint64_t scanned;              /* pc_pages_scanned at the first mapping */
     bool begun;
     bool told;             /* the program runs inside powercut-loads */
     bool not_alone;        /* processes share memory and nobody can tell which */
@@ -66,7 +66,7 @@ struct pc_mappings *pc_mappings_new(struct pc_recorder *recorder, uint64_t secre
 }
 
 static void write_whole(struct pc_recorder *recorder, const struct stat *file) {
-    if (pc_numset_add(&recorder->mappings->whole, file->st_ino))
+    if (pc_number_set_add(&recorder->mappings->whole, file->st_ino))
         pc_look(recorder, file, PC_LOOK_DATA, 0, PC_LOOK_ALL);
 }
 
@@ -98,8 +98,8 @@ static void give_up(struct pc_recorder *recorder) {
 
 /* Whether a process has its memory for itself. One that lent it to a child waits until it has it back. */
 static bool owns_memory(const struct pc_mappings *mappings, pid_t tgid) {
-    const struct pc_numset *vforkers = &mappings->vforkers;
-    for (size_t i = 0; i < vforkers->capacity; i++) {
+    const struct pc_number_set *vforkers = &mappings->vforkers;
+    for (size_t i = 0; i < vforkers->size; i++) {
         pid_t other = (pid_t)vforkers->slots[i];
         if (other == 0 || other == tgid)
             continue;
@@ -178,7 +178,7 @@ static void before_clone(struct pc_recorder *recorder, struct pc_thread *thread)
         give_up(recorder);
     else if ((flags & (CLONE_VM | CLONE_VFORK)) == (CLONE_VM | CLONE_VFORK) &&
              pc_process_of(thread->tid, &tgid, &threads))
-        pc_numset_add(&mappings->vforkers, (uint64_t)tgid);
+        pc_number_set_add(&mappings->vforkers, (uint64_t)tgid);
     else { /* what another thread maps before the call is done would be inherited, too */
         mappings->not_alone = true;
         give_up(recorder);
@@ -287,7 +287,7 @@ bool pc_mappings_begin(struct pc_recorder *recorder, struct pc_thread *thread, c
         mappings->begun = mappings->begun || pc_pages_scanned(&mappings->scanned);
     if ((!mappings->told && !mappings->begun) || mappings->count == MOST || tgid == 0)
         write_whole(recorder, status);
-    if (pc_numset_has(&mappings->whole, status->st_ino))
+    if (pc_number_set_has(&mappings->whole, status->st_ino))
         return true;
     uint64_t end = ((uint64_t)status->st_size + PAGE - 1) / PAGE * PAGE;
     if (offset + length > end) /* behind its end a file has no pages to touch: it ends before */
@@ -364,8 +364,8 @@ void pc_mappings_end(struct pc_recorder *recorder) {
     if (mappings->begun && (!pc_pages_scanned(&now) || now != mappings->scanned))
         pc_note(recorder, NULL, "memory was short while it ran");
     pc_lone_pages_end(&mappings->lone_pages);
-    pc_numset_free(&mappings->whole);
-    pc_numset_free(&mappings->vforkers);
+    pc_number_set_free(&mappings->whole);
+    pc_number_set_free(&mappings->vforkers);
     free(mappings);
     recorder->mappings = NULL;
 }

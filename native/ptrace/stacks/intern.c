@@ -1,6 +1,8 @@
 /* A hash table of byte strings with their ids: see stacks/intern.h. The bytes are kept and compared, so that
  * two different stacks can never share an id. */
 #include "stacks/intern.h"
+#include "byte_strings.h"
+#include "hash_table.h"
 #include "trace/writer.h"
 
 #include <stdlib.h>
@@ -13,87 +15,62 @@ struct item {
     uint8_t data[];
 };
 
+static inline bool items_used(struct item *const *slot) {
+    return *slot != NULL;
+}
+
+static inline struct pc_bytes items_key(struct item *const *slot) {
+    return (struct pc_bytes){(*slot)->data, (*slot)->length, (*slot)->hash};
+}
+
+static inline uint64_t items_hash(struct pc_bytes key) {
+    return key.hash;
+}
+
+static inline bool items_same(struct pc_bytes one, struct pc_bytes other) {
+    return pc_bytes_same(one, other);
+}
+
+PC_HASH_TABLE(items, struct item *, struct pc_bytes, 1024)
+
 struct pc_intern {
     struct pc_writer *writer;
     uint32_t kind;
-    struct item **slots;
-    uint64_t mask, count;
+    struct items items;
 };
 
 struct pc_intern *pc_intern_new(struct pc_writer *writer, uint32_t table_kind) {
     struct pc_intern *intern = calloc(1, sizeof *intern);
-    if (!intern)
-        return 0;
-    *intern = (struct pc_intern){.writer = writer, .kind = table_kind, .mask = 1023};
-    intern->slots = calloc(intern->mask + 1, sizeof *intern->slots);
-    if (intern->slots)
-        return intern;
-    free(intern);
-    return 0;
+    if (intern)
+        *intern = (struct pc_intern){.writer = writer, .kind = table_kind};
+    return intern;
 }
 
 void pc_intern_free(struct pc_intern *intern) {
     if (!intern)
         return;
-    for (uint64_t i = 0; i <= intern->mask; i++)
-        free(intern->slots[i]);
-    free(intern->slots);
+    for (size_t i = 0; i < intern->items.size; i++)
+        free(intern->items.slots[i]);
+    items_free(&intern->items);
     free(intern);
 }
 
-static uint64_t hash_of(const uint8_t *data, uint64_t length) {
-    uint64_t h = length * 0x9e3779b97f4a7c15ull, word;
-    for (; length >= 8; data += 8, length -= 8) {
-        memcpy(&word, data, 8);
-        h = (h ^ word) * 0xff51afd7ed558ccdull;
-        h ^= h >> 32;
-    }
-    word = 0;
-    memcpy(&word, data, length);
-    h = (h ^ word) * 0xc4ceb9fe1a85ec53ull;
-    return h ^ h >> 29;
-}
-
-static struct item **find(const struct pc_intern *t, uint64_t hash, const void *data, uint64_t length) {
-    for (uint64_t at = hash & t->mask;; at = (at + 1) & t->mask) {
-        struct item *item = t->slots[at];
-        if (!item || (item->hash == hash && item->length == length && memcmp(item->data, data, length) == 0))
-            return &t->slots[at];
-    }
-}
-
-static void grow(struct pc_intern *t) {
-    struct item **old = t->slots;
-    uint64_t old_size = t->mask + 1;
-    struct item **slots = calloc(old_size * 2, sizeof *slots);
-    if (!slots)
-        return;
-    t->slots = slots;
-    t->mask = old_size * 2 - 1;
-    for (uint64_t i = 0; i < old_size; i++)
-        if (old[i])
-            *find(t, old[i]->hash, old[i]->data, old[i]->length) = old[i];
-    free(old);
-}
-
 uint32_t pc_intern_id(struct pc_intern *t, const void *data, uint64_t length) {
-    uint64_t hash = hash_of(data, length);
-    struct item **slot = find(t, hash, data, length);
-    if (*slot)
-        return (*slot)->id;
+    struct pc_bytes key = pc_bytes_of(data, length);
+    struct item **known = items_find(&t->items, key);
+    if (known)
+        return (*known)->id;
     uint32_t id = pc_writer_entry(t->writer, t->kind, data, length, 0);
-    if (t->count * 2 > t->mask) {
-        grow(t);
-        slot = find(t, hash, data, length);
-    }
-    struct item *item = id && t->count < t->mask ? malloc(sizeof *item + length) : 0;
-    if (!item)
+    struct item *item = id ? malloc(sizeof *item + length) : 0;
+    struct item **slot = item ? items_take(&t->items, key) : 0;
+    if (!slot) {
+        free(item);
         return id; /* not remembered: written again next time, which is correct */
-    item->hash = hash;
+    }
+    item->hash = key.hash;
     item->length = length;
     item->id = id;
     memcpy(item->data, data, length);
     *slot = item;
-    t->count++;
     return id;
 }

@@ -84,7 +84,7 @@ bool pc_fd_path(int fd, char *path, size_t size) {
 bool pc_fd_inside(struct pc_recorder *recorder, int fd, const struct stat *status) {
     char path[PATH_MAX];
     bool same_device = status->st_dev == recorder->dir_dev;
-    if (same_device && pc_numset_has(&recorder->inodes, status->st_ino))
+    if (same_device && pc_number_set_has(&recorder->inodes, status->st_ino))
         return true;
     if (!pc_fd_path(fd, path, sizeof(path)) || pc_below_dir(recorder, path) == NULL)
         return false;
@@ -94,7 +94,7 @@ bool pc_fd_inside(struct pc_recorder *recorder, int fd, const struct stat *statu
     }
     /* A nameless inode's number may come back outside without any event: ask anew each time. */
     if (status->st_nlink > 0)
-        pc_numset_add(&recorder->inodes, status->st_ino);
+        pc_number_set_add(&recorder->inodes, status->st_ino);
     return true;
 }
 
@@ -146,7 +146,7 @@ void pc_note(struct pc_recorder *recorder, struct pc_thread *thread, const char 
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (recorder->notes.count > NOTE_LIMIT || !pc_numset_add(&recorder->notes, hash_text(text)))
+    if (recorder->notes.count > NOTE_LIMIT || !pc_number_set_add(&recorder->notes, hash_text(text)))
         return;
     if (recorder->notes.count > NOTE_LIMIT)
         snprintf(text, sizeof(text), "more notes like these are left out");

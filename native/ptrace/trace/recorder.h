@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "numset.h"
+#include "number_set.h"
 #include "thread.h"
 #include "trace/writer.h"
 #include "trace_format.h"
@@ -37,10 +37,10 @@ struct pc_recorder {
     size_t dir_length;
     dev_t dir_dev;
     ino_t dir_ino;
-    dev_t original_dev;      /* of the user's own folder, for which `dir` stands: pc_recorder_original */
-    struct pc_numset inodes; /* of dir_dev, known to lie in the data folder and to have a name there */
-    struct pc_numset notes;  /* hashes of the notes written, so that each is said once */
-    struct stat out[3];      /* what descriptors 1 and 2 were at the start; st_nlink 0: nothing */
+    dev_t original_dev;          /* of the user's own folder, for which `dir` stands: pc_recorder_original */
+    struct pc_number_set inodes; /* of dir_dev, known to lie in the data folder and to have a name there */
+    struct pc_number_set notes;  /* hashes of the notes written, so that each is said once */
+    struct stat out[3];          /* what descriptors 1 and 2 were at the start; st_nlink 0: nothing */
 };
 
 /* Looks at the data folder; 0 or errno. `dir` must outlive the recorder. */

@@ -72,7 +72,7 @@ static void snap_file(struct walk *walk, int folder, const char *name, const str
     struct pc_event event = snap_event(walk, PC_SNAP_FILE, status);
     event.length = (uint64_t)status->st_size;
     pc_emit(walk->recorder, &event);
-    bool first_name = pc_numset_add(&walk->recorder->inodes, status->st_ino);
+    bool first_name = pc_number_set_add(&walk->recorder->inodes, status->st_ino);
     if (!first_name || status->st_size == 0)
         return;
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
@@ -91,13 +91,13 @@ static void snap_symlink(struct walk *walk, int folder, const char *name, const 
     event.length = length < 0 ? 0 : (uint64_t)length;
     event.data = pc_writer_blob(walk->recorder->writer, target, event.length);
     pc_emit(walk->recorder, &event);
-    pc_numset_add(&walk->recorder->inodes, status->st_ino);
+    pc_number_set_add(&walk->recorder->inodes, status->st_ino);
 }
 
 static void snap_folder(struct walk *walk, int parent, const char *name, const struct stat *status) {
     struct pc_event event = snap_event(walk, PC_SNAP_DIR, status);
     pc_emit(walk->recorder, &event);
-    pc_numset_add(&walk->recorder->inodes, status->st_ino);
+    pc_number_set_add(&walk->recorder->inodes, status->st_ino);
     int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (folder >= 0)
         walk_folder(walk, folder); /* closes it */
@@ -125,7 +125,7 @@ static void snap_name(struct walk *walk, int folder, const char *name) {
     } else {
         struct pc_event event = snap_event(walk, PC_SNAP_OTHER, &status);
         pc_emit(walk->recorder, &event);
-        pc_numset_add(&walk->recorder->inodes, status.st_ino);
+        pc_number_set_add(&walk->recorder->inodes, status.st_ino);
     }
 }
 
@@ -195,7 +195,7 @@ int pc_snapshot(struct pc_recorder *recorder) {
     if (error == 0) {
         struct pc_event event = snap_event(walk, PC_SNAP_DIR, &status);
         pc_emit(recorder, &event);
-        pc_numset_add(&recorder->inodes, status.st_ino);
+        pc_number_set_add(&recorder->inodes, status.st_ino);
         walk_folder(walk, folder);
     }
     free(walk);

@@ -4,6 +4,8 @@
  * file, twice as large up to a limit, so that short runs stay small and long ones do few system calls. */
 #define _GNU_SOURCE
 #include "trace/writer.h"
+#include "byte_strings.h"
+#include "hash_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,15 +40,31 @@ struct interned {
     uint32_t id; /* 0: free slot */
 };
 
+static inline bool strings_used(const struct interned *slot) {
+    return slot->id != 0;
+}
+
+static inline struct pc_bytes strings_key(const struct interned *slot) {
+    return (struct pc_bytes){slot->bytes, slot->length, slot->hash};
+}
+
+static inline uint64_t strings_hash(struct pc_bytes key) {
+    return key.hash;
+}
+
+static inline bool strings_same(struct pc_bytes one, struct pc_bytes other) {
+    return pc_bytes_same(one, other);
+}
+
+PC_HASH_TABLE(strings, struct interned, struct pc_bytes, 1024)
+
 struct pc_writer {
     int file;
     int error;
     uint64_t end; /* where the next extent starts */
     struct extent extents[KINDS];
     uint32_t next_id[TABLES];
-    struct interned *strings;
-    size_t string_slots; /* a power of two */
-    size_t string_count;
+    struct strings strings;
     const char **texts; /* by id - 1: bytes of `strings` */
     size_t text_room;
 };
@@ -129,18 +147,16 @@ struct pc_writer *pc_writer_open(const char *path, char *error, size_t size) {
         return NULL;
     }
     writer->file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    writer->string_slots = 1024;
-    writer->strings = calloc(writer->string_slots, sizeof(*writer->strings));
     for (int kind = 1; kind < KINDS; kind++)
         writer->extents[kind].next_capacity = first_capacity[kind];
     for (int kind = 0; kind < TABLES; kind++)
         writer->next_id[kind] = 1;
-    if (writer->file >= 0 && writer->strings != NULL && write_file_header(writer))
+    if (writer->file >= 0 && strings_reserve(&writer->strings, 1) && write_file_header(writer))
         return writer;
     snprintf(error, size, "cannot write %s: %s", path, strerror(errno));
     if (writer->file >= 0)
         close(writer->file);
-    free(writer->strings);
+    strings_free(&writer->strings);
     free(writer);
     return NULL;
 }
@@ -242,33 +258,6 @@ void pc_writer_event(struct pc_writer *writer, const struct pc_event *event) {
     commit(writer, PC_EXTENT_EVENTS, sizeof(*event));
 }
 
-static uint64_t hash_bytes(const char *bytes, size_t length) {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u;
-    return hash;
-}
-
-static bool grow_strings(struct pc_writer *writer) {
-    size_t slots = writer->string_slots * 2;
-    struct interned *table = calloc(slots, sizeof(*table));
-    if (table == NULL)
-        return false;
-    for (size_t i = 0; i < writer->string_slots; i++) {
-        struct interned *old = &writer->strings[i];
-        if (old->id == 0)
-            continue;
-        size_t slot = old->hash & (slots - 1);
-        while (table[slot].id != 0)
-            slot = (slot + 1) & (slots - 1);
-        table[slot] = *old;
-    }
-    free(writer->strings);
-    writer->strings = table;
-    writer->string_slots = slots;
-    return true;
-}
-
 /* Remembers which bytes an id stands for; without memory it stands for none. */
 static void keep_text(struct pc_writer *writer, uint32_t id, const char *bytes) {
     if (id > writer->text_room) {
@@ -288,25 +277,21 @@ const char *pc_writer_text(const struct pc_writer *writer, uint32_t id) {
 }
 
 uint32_t pc_writer_string(struct pc_writer *writer, const char *bytes, size_t length) {
-    uint64_t hash = hash_bytes(bytes, length);
-    size_t slot = hash & (writer->string_slots - 1);
-    for (; writer->strings[slot].id != 0; slot = (slot + 1) & (writer->string_slots - 1)) {
-        const struct interned *known = &writer->strings[slot];
-        if (known->hash == hash && known->length == length && memcmp(known->bytes, bytes, length) == 0)
-            return known->id;
-    }
+    struct pc_bytes key = pc_bytes_of(bytes, length);
+    const struct interned *known = strings_find(&writer->strings, key);
+    if (known != NULL)
+        return known->id;
     uint32_t id = pc_writer_entry(writer, PC_TABLE_STRING, bytes, length, 0);
-    char *copy = malloc(length + 1);
-    if (id == 0 || copy == NULL) {
+    char *copy = id == 0 ? NULL : malloc(length + 1);
+    struct interned *slot = copy == NULL ? NULL : strings_take(&writer->strings, key);
+    if (slot == NULL) {
         free(copy); /* without memory the string is merely written again next time */
         return id;
     }
     memcpy(copy, bytes, length);
     copy[length] = '\0';
     keep_text(writer, id, copy);
-    writer->strings[slot] = (struct interned){.hash = hash, .bytes = copy, .length = length, .id = id};
-    if (++writer->string_count * 2 > writer->string_slots && !grow_strings(writer) && writer->error == 0)
-        writer->error = ENOMEM;
+    *slot = (struct interned){.hash = key.hash, .bytes = copy, .length = length, .id = id};
     return id;
 }
 
@@ -340,9 +325,9 @@ int pc_writer_close(struct pc_writer *writer) {
     if (close(writer->file) != 0 && writer->error == 0)
         writer->error = errno;
     int error = writer->error;
-    for (size_t i = 0; i < writer->string_slots; i++)
-        free(writer->strings[i].bytes);
-    free(writer->strings);
+    for (size_t i = 0; i < writer->strings.size; i++)
+        free(writer->strings.slots[i].bytes);
+    strings_free(&writer->strings);
     free(writer->texts);
     free(writer);
     return error;

@@ -1,4 +1,5 @@
-/* Reads code objects: see stacks/python/code_objects.h.
+/* Reads code objects: see stacks/python/code_objects.h. What was read is cached, each in the one slot that
+ * its address has: no hash table, as a later one may take the slot.
  *
  * An address may be used again for another code object, so each use compares the head of the object (its
  * pointers, first line and size) with what was seen when its content was read. All heads of a stack come with

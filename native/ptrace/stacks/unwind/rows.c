@@ -1,7 +1,8 @@
-/* The cache of unwind rows: see stacks/unwind/unwind.h. Open addressing over pointers into chunks that are
- * never moved, so a warm frame costs one probe and no interpretation of DWARF. Addresses without information
+/* The cache of unwind rows: see stacks/unwind/unwind.h. A table of pointers into chunks that are never
+ * moved, so a warm frame costs one probe and no interpretation of DWARF. Addresses without information
  * are remembered as well. */
 #include "stacks/unwind/rows.h"
+#include "hash_table.h"
 
 #include <stdlib.h>
 
@@ -12,25 +13,41 @@ struct chunk {
     struct pc_cached_row rows[CHUNK_ROWS];
 };
 
+struct place {
+    const struct pc_module *module;
+    uint64_t address;
+};
+
+static inline bool places_used(struct pc_cached_row *const *slot) {
+    return *slot != NULL;
+}
+
+static inline struct place places_key(struct pc_cached_row *const *slot) {
+    return (struct place){(*slot)->module, (*slot)->address};
+}
+
+static inline uint64_t places_hash(struct place place) {
+    uint64_t h = (place.address ^ ((uint64_t)(uintptr_t)place.module >> 4)) * PC_GOLDEN;
+    return h ^ h >> 29;
+}
+
+static inline bool places_same(struct place one, struct place other) {
+    return one.address == other.address && one.module == other.module;
+}
+
+PC_HASH_TABLE(places, struct pc_cached_row *, struct place, 4096)
+
 struct pc_rows {
-    struct pc_cached_row **slots;
-    uint64_t mask;
-    uint64_t count;
+    struct places places;
     struct chunk *chunks;
     unsigned used; /* rows of the first chunk */
 };
 
 struct pc_rows *pc_rows_new(void) {
     struct pc_rows *rows = calloc(1, sizeof *rows);
-    if (!rows)
-        return 0;
-    rows->mask = 4095;
-    rows->used = CHUNK_ROWS;
-    rows->slots = calloc(rows->mask + 1, sizeof *rows->slots);
-    if (rows->slots)
-        return rows;
-    free(rows);
-    return 0;
+    if (rows)
+        rows->used = CHUNK_ROWS;
+    return rows;
 }
 
 void pc_rows_free(struct pc_rows *rows) {
@@ -41,35 +58,8 @@ void pc_rows_free(struct pc_rows *rows) {
         free(rows->chunks);
         rows->chunks = next;
     }
-    free(rows->slots);
+    places_free(&rows->places);
     free(rows);
-}
-
-static uint64_t slot_hash(const struct pc_module *module, uint64_t address) {
-    uint64_t h = (address ^ ((uint64_t)(uintptr_t)module >> 4)) * 0x9e3779b97f4a7c15ull;
-    return h ^ h >> 29;
-}
-
-static struct pc_cached_row **find_slot(const struct pc_rows *rows, const struct pc_module *module,
-                                        uint64_t address) {
-    uint64_t at = slot_hash(module, address) & rows->mask;
-    while (rows->slots[at] && (rows->slots[at]->address != address || rows->slots[at]->module != module))
-        at = (at + 1) & rows->mask;
-    return &rows->slots[at];
-}
-
-static void grow(struct pc_rows *rows) {
-    uint64_t old_mask = rows->mask;
-    struct pc_cached_row **old = rows->slots;
-    struct pc_cached_row **slots = calloc((old_mask + 1) * 2, sizeof *slots);
-    if (!slots)
-        return;
-    rows->slots = slots;
-    rows->mask = old_mask * 2 + 1;
-    for (uint64_t i = 0; i <= old_mask; i++)
-        if (old[i])
-            *find_slot(rows, old[i]->module, old[i]->address) = old[i];
-    free(old);
 }
 
 static struct pc_cached_row *take_row(struct pc_rows *rows) {
@@ -85,22 +75,17 @@ static struct pc_cached_row *take_row(struct pc_rows *rows) {
 }
 
 const struct pc_cached_row *pc_rows_get(struct pc_rows *rows, struct pc_module *module, uint64_t address) {
-    struct pc_cached_row **slot = find_slot(rows, module, address);
-    if (*slot)
-        return *slot;
-    if (rows->count * 2 > rows->mask) {
-        grow(rows);
-        slot = find_slot(rows, module, address);
-    }
-    if (rows->count >= rows->mask) /* could not grow: a probe must still meet an empty slot */
-        return 0;
+    struct place place = {module, address};
+    struct pc_cached_row **known = places_find(&rows->places, place);
+    if (known)
+        return *known;
     struct pc_cached_row *row = take_row(rows);
-    if (!row)
+    struct pc_cached_row **slot = row ? places_take(&rows->places, place) : 0;
+    if (!slot)
         return 0;
     row->module = module;
     row->address = address;
     row->valid = pc_cfi_row(&module->cfi, address, &row->row);
     *slot = row;
-    rows->count++;
     return row;
 }
