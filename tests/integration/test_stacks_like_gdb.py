@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from powercut import _engine
 from powercut.trace.layout import Kind, TableKind
 from powercut.trace.reader import Trace
 
+from .tracer_kit import tracer
+
 HERE = Path(__file__).parent
-TRACER = Path(_engine.__file__).parent / "_native" / "powercut-ptrace"
 FRAME = struct.Struct("<IIQ")
 NATIVE = 1
 
@@ -186,7 +186,7 @@ def built(folder: Path, compiler: str, flags: str) -> Path:
 def recorded(program: Path, folder: Path) -> list[list[tuple[str | None, int]]]:
     data, output = folder / "data", folder / "trace"
     data.mkdir()
-    command = [TRACER, "--output", output, "--dir", data, "--", program, data / "file"]
+    command = [tracer(), "--output", output, "--dir", data, "--", program, data / "file"]
     subprocess.run(command, check=True, timeout=60)
     trace, stacks = Trace.open(output), []
     for event in trace.events[trace.of_kind(Kind.WRITE)]:
