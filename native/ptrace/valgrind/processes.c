@@ -121,10 +121,10 @@ static uint32_t thread_of(const struct pc_memory *records, uint64_t at) {
     return 0;
 }
 
-/* How many bytes of the room hold records. */
+/* How many bytes of the buffer hold records. */
 static uint64_t used_of(struct pc_grind *grind, const struct process *process) {
     uint64_t used = __atomic_load_n(&process->page->used, __ATOMIC_ACQUIRE);
-    if (used <= PC_CHANNEL_ROOM && used % sizeof(struct pc_memory) == 0 && used >= process->closed)
+    if (used <= PC_CHANNEL_BUFFER && used % sizeof(struct pc_memory) == 0 && used >= process->closed)
         return used;
     pc_note(grind->recorder, NULL,
             "process %d has damaged the memory it shares with the tracer: some of its stores are lost",
@@ -209,7 +209,7 @@ static int64_t hello(struct pc_grind *grind, struct process *process) {
     return (int64_t)offset;
 }
 
-static int64_t empty_room(struct pc_grind *grind, struct process *process) {
+static int64_t empty_buffer(struct pc_grind *grind, struct process *process) {
     close_run(grind, process);
     if (pc_writer_error(grind->recorder->writer) != 0)
         return -ENOSPC;
@@ -260,18 +260,18 @@ static int64_t note(struct pc_grind *grind, struct process *process, struct pc_t
 
 static int64_t answer_to(struct pc_grind *grind, struct process *process, struct pc_thread *thread) {
     uint64_t question = thread->regs.rsi, argument = thread->regs.rdx;
-    if (question == PC_ASK_HELLO)
+    if (question == PC_REQUEST_HELLO)
         return hello(grind, process);
     if (process->page == NULL)
         return -EINVAL;
     switch (question) {
-    case PC_ASK_ROOM:
-        return empty_room(grind, process);
-    case PC_ASK_STACK:
+    case PC_REQUEST_EMPTY:
+        return empty_buffer(grind, process);
+    case PC_REQUEST_STACK:
         return stack_of(grind, process, thread, argument);
-    case PC_ASK_NOTE:
+    case PC_REQUEST_NOTE:
         return note(grind, process, thread);
-    case PC_ASK_FILE:
+    case PC_REQUEST_FILE:
         return file_of(grind, thread, (int)argument);
     default:
         return -EINVAL;
@@ -293,7 +293,7 @@ static struct pc_channel_thread *slot_of(const struct process *process, struct p
 
 enum pc_grind_entry pc_grind_entry(struct pc_grind *grind, struct pc_thread *thread, int64_t *answer) {
     struct process *process = *find(grind, thread->tgid);
-    bool asks = thread->regs.orig_rax == SYS_prctl && thread->regs.rdi == PC_ASK;
+    bool asks = thread->regs.orig_rax == SYS_prctl && thread->regs.rdi == PC_REQUEST;
     if (process == NULL && asks && runs_tool(grind, thread->tgid))
         process = add(grind, thread->tgid); /* its parent died before it could tell of it */
     if (process == NULL)

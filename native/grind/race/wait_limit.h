@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How long a thread waits for others, whatever the clock says. */
-#ifndef POWERCUT_GRIND_RACE_PATIENCE_H
-#define POWERCUT_GRIND_RACE_PATIENCE_H
+/* How long a thread waits for others: a limit in rounds and blocks of code, whatever the clock says. */
+#ifndef POWERCUT_GRIND_RACE_WAIT_LIMIT_H
+#define POWERCUT_GRIND_RACE_WAIT_LIMIT_H
 
-#include "crew.h"
+#include "thread_states.h"
 
-struct pc_patience {
+struct pc_wait_limit {
     UInt rounds; /* that are left */
     UInt idle;   /* in a row */
     UInt until;  /* milliseconds; `blocks`: the same on the other clock */
@@ -14,10 +14,10 @@ struct pc_patience {
     UInt threads;        /* and threads that were created */
 };
 
-struct pc_patience pc_patience(UInt rounds, UInt milliseconds);
+struct pc_wait_limit pc_wait_limit(UInt rounds, UInt milliseconds);
 /* Whether it has been long enough after another round. */
-Bool pc_patience_ends(struct pc_patience *left, enum pc_round round);
+Bool pc_wait_limit_reached(struct pc_wait_limit *left, enum pc_round round);
 /* A thread flushes: it gets on with what it does. */
-void pc_patience_flushed(void);
+void pc_wait_limit_flushed(void);
 
 #endif

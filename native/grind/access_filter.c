@@ -2,7 +2,7 @@
 /* Before: addresses of a block, most of which are others plus or minus a constant. After: what a filter
  * (ranges.h, taint/memory.h) says of one stands for all that are near it: filters have room for that.
  */
-#include "look.h"
+#include "access_filter.h"
 
 #include "emit.h"
 #include "taint/memory.h"
@@ -43,7 +43,7 @@ static struct place derived(const IRExpr *data, IRTemp temp) {
     return (struct place){temp, 0};
 }
 
-void pc_look_begin(const IRSB *in) {
+void pc_access_filter_begin(const IRSB *in) {
     UInt temps = (UInt)in->tyenv->types_used;
     if (temps > room) {
         room = 2 * temps;
@@ -56,10 +56,10 @@ void pc_look_begin(const IRSB *in) {
         if (statement->tag == Ist_WrTmp)
             places[statement->Ist.WrTmp.tmp] = derived(statement->Ist.WrTmp.data, statement->Ist.WrTmp.tmp);
     }
-    pc_look_forget();
+    pc_access_filter_forget();
 }
 
-void pc_look_forget(void) {
+void pc_access_filter_forget(void) {
     mapped.count = labelled.count = 0;
 }
 
@@ -87,7 +87,7 @@ static IRExpr *entry_at(IRSB *out, IRExpr *address, struct answers *answers,
     return answers->list[at].entry = ask(out, address);
 }
 
-IRExpr *pc_look_mapped(IRSB *out, IRExpr *address) {
+IRExpr *pc_access_filter_mapped(IRSB *out, IRExpr *address) {
     return unary(out, Iop_CmpNEZ8, entry_at(out, address, &mapped, mapped_entry));
 }
 
@@ -99,13 +99,13 @@ IRExpr *pc_labelled_entry(IRSB *out, IRExpr *address) {
     return unary(out, Iop_16Uto64, load(out, Ity_I16, at));
 }
 
-IRExpr *pc_look_labelled(IRSB *out, IRExpr *address) {
+IRExpr *pc_access_filter_labelled(IRSB *out, IRExpr *address) {
     return unary(out, Iop_CmpNEZ64, entry_at(out, address, &labelled, pc_labelled_entry));
 }
 
-IRExpr *pc_look_once(IRSB *out, IRExpr *address, Bool labels) {
+IRExpr *pc_access_filter_once(IRSB *out, IRExpr *address, Bool labels) {
     if (address->tag == Iex_RdTmp &&
         known(labels ? &labelled : &mapped, &places[address->Iex.RdTmp.tmp]) != NULL)
         return NULL;
-    return labels ? pc_look_labelled(out, address) : pc_look_mapped(out, address);
+    return labels ? pc_access_filter_labelled(out, address) : pc_access_filter_mapped(out, address);
 }

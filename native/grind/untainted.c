@@ -5,10 +5,10 @@
  * To be left in the middle, a block must have all registers up to date at its loads (race/entries.c), and an
  * instruction must have done nothing before its load that it would do again.
  */
-#include "plain.h"
+#include "untainted.h"
 
+#include "access_filter.h"
 #include "emit.h"
-#include "look.h"
 #include "race/race.h"
 #include "statements.h"
 #include "taint/access.h"
@@ -32,7 +32,7 @@ static Bool is_loaded(const IRSB *in, Int index) {
     return found;
 }
 
-Bool pc_plain_can_be(const IRSB *in) {
+Bool pc_untainted_can_be(const IRSB *in) {
     Bool first = True, acted = False;
     Addr pc = 0;
     for (Int i = 0; i < in->stmts_used; i++) {
@@ -74,10 +74,10 @@ static void on_store(pc_site site, Addr address) {
 static IRExpr *looks(struct pc_taint_pass *pass, IRExpr *address, UInt size, IRExpr *condition) {
     if (size > PC_LABELLED_REACH)
         return condition;
-    return both(pass->out, pc_look_labelled(pass->out, address), condition);
+    return both(pass->out, pc_access_filter_labelled(pass->out, address), condition);
 }
 
-void pc_plain_before(struct pc_taint_pass *pass, Int index, Addr pc, Bool locked) {
+void pc_untainted_before(struct pc_taint_pass *pass, Int index, Addr pc, Bool locked) {
     struct pc_operand_bytes load = load_of(pass->in, index);
     if (load.address == NULL || is_loaded(pass->in, index))
         return;
@@ -89,7 +89,7 @@ void pc_plain_before(struct pc_taint_pass *pass, Int index, Addr pc, Bool locked
     pc_versions_leave(pass, pc);
 }
 
-void pc_plain_stored(struct pc_taint_pass *pass, pc_site site, IRExpr *address, IRExpr *condition) {
+void pc_untainted_stored(struct pc_taint_pass *pass, pc_site site, IRExpr *address, IRExpr *condition) {
     call(pass->out, "on_store", on_store, mkIRExprVec_2(word(site), address),
          looks(pass, address, PC_SITE_SIZE(site), condition));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Before: told of every thread's creation, start, end and calls. After: see crew.h.
+/* Before: told of every thread's creation, start, end and calls. After: see thread_states.h.
  *
  * Only one thread runs at a time, the one that holds Valgrind's lock. A thread that is back from its call but
  * has not got the lock yet looks like one that sleeps in it. Who wants the lock gets it before one who asks
@@ -11,7 +11,7 @@
  * thread that is on its way sleeps: at the lock, or in a call that takes longer. Then the same plan makes the
  * same threads run in the same order, however busy the machine is; replays live on that.
  */
-#include "crew.h"
+#include "thread_states.h"
 
 #include "accesses.h"
 
@@ -27,65 +27,65 @@ extern Bool VG_(in_generated_code);
 extern UInt VG_(stats__n_xIndirs_32), VG_(stats__n_xIndir_hits1_32), VG_(stats__n_xIndir_hits2_32),
     VG_(stats__n_xIndir_hits3_32), VG_(stats__n_xIndir_misses_32);
 
-struct pc_member pc_crew[PC_CHANNEL_SLOTS];
+struct pc_thread_state pc_thread_states[PC_CHANNEL_SLOTS];
 static ThreadId highest;
 static ULong turns;     /* of all threads */
 static ThreadId holder; /* of Valgrind's lock, last */
 static Bool on_the_way; /* some thread is */
 static Int leaving;     /* the kernel's id of a thread that ends, which wakes who joins it */
-ULong pc_crew_blocks;
+ULong pc_executed_blocks;
 
-ThreadId pc_crew_last(void) {
+ThreadId pc_thread_states_last(void) {
     return holder;
 }
 
-UInt pc_crew_living(void) {
+UInt pc_thread_states_living(void) {
     UInt living = 0;
     for (ThreadId tid = 1; tid <= highest; tid++)
-        living += pc_crew[tid].index != 0;
+        living += pc_thread_states[tid].index != 0;
     return living;
 }
 
-void pc_crew_created(ThreadId tid) {
+void pc_thread_states_created(ThreadId tid) {
     if (tid >= PC_CHANNEL_SLOTS)
         return;
     highest = tid > highest ? tid : highest;
     UInt index = ++pc_board->threads;
     ULong bits = (ULong)index << 24 & PC_ACCESS_THREAD;
-    pc_crew[tid] = (struct pc_member){.index = index, .call = -1, .bits = bits};
+    pc_thread_states[tid] = (struct pc_thread_state){.index = index, .call = -1, .bits = bits};
 }
 
-void pc_crew_ordered(void) {
+void pc_thread_states_ordered(void) {
     ULong bits = pc_self()->bits, one = PC_ACCESS_EPOCH & ~(PC_ACCESS_EPOCH << 1);
     if (pc_board_wants(PC_BOARD_LOADS))
         pc_self()->bits = (bits & ~PC_ACCESS_EPOCH) | (((bits & PC_ACCESS_EPOCH) + one) & PC_ACCESS_EPOCH);
 }
 
-void pc_crew_started(ThreadId tid, Int id) {
+void pc_thread_states_started(ThreadId tid, Int id) {
     if (tid >= PC_CHANNEL_SLOTS)
         return;
-    if (pc_crew[tid].index == 0)
-        pc_crew_created(tid); /* the first one */
-    pc_crew[tid].id = id;
-    if (pc_crew[tid].index <= PC_BOARD_THREADS)
-        pc_board->thread_ids[pc_crew[tid].index - 1] = (UInt)id;
+    if (pc_thread_states[tid].index == 0)
+        pc_thread_states_created(tid); /* the first one */
+    pc_thread_states[tid].id = id;
+    if (pc_thread_states[tid].index <= PC_BOARD_THREADS)
+        pc_board->thread_ids[pc_thread_states[tid].index - 1] = (UInt)id;
 }
 
-void pc_crew_ended(ThreadId tid) {
+void pc_thread_states_ended(ThreadId tid) {
     if (tid >= PC_CHANNEL_SLOTS)
         return;
-    pc_crew[tid].index = 0;
-    leaving = pc_crew[tid].id;
+    pc_thread_states[tid].index = 0;
+    leaving = pc_thread_states[tid].id;
     on_the_way = True;
-    if (pc_crew[tid].file > 0)
-        VG_(close)(pc_crew[tid].file);
-    pc_crew[tid].file = 0;
+    if (pc_thread_states[tid].file > 0)
+        VG_(close)(pc_thread_states[tid].file);
+    pc_thread_states[tid].file = 0;
 }
 
-void pc_crew_forked(ThreadId tid) {
+void pc_thread_states_forked(ThreadId tid) {
     for (ThreadId other = 1; other <= highest; other++)
         if (other != tid)
-            pc_crew_ended(other);
+            pc_thread_states_ended(other);
 }
 
 #define FUTEX_WAIT_COMMAND        0
@@ -93,31 +93,31 @@ void pc_crew_forked(ThreadId tid) {
 #define FUTEX_COMMANDS            0x7f
 #define FUTEX_PRIVATE             128
 
-void pc_crew_in_call(ThreadId tid, UInt number, const UWord *args) {
+void pc_thread_states_in_call(ThreadId tid, UInt number, const UWord *args) {
     if (tid >= PC_CHANNEL_SLOTS)
         return;
     UInt command = (UInt)args[1] & FUTEX_COMMANDS;
     Bool waits = number == __NR_futex && args[3] == 0 &&
                  (command == FUTEX_WAIT_COMMAND || command == FUTEX_WAIT_BITSET_COMMAND);
-    pc_crew[tid].call = (Int)number;
-    pc_crew[tid].calls++;
-    pc_crew[tid].futex = waits ? args[0] : 0;
-    pc_crew[tid].expected = (UInt)args[2];
-    pc_crew[tid].joined = waits && (args[1] & FUTEX_PRIVATE) == 0 ? (Int)args[2] : 0;
+    pc_thread_states[tid].call = (Int)number;
+    pc_thread_states[tid].calls++;
+    pc_thread_states[tid].futex = waits ? args[0] : 0;
+    pc_thread_states[tid].expected = (UInt)args[2];
+    pc_thread_states[tid].joined = waits && (args[1] & FUTEX_PRIVATE) == 0 ? (Int)args[2] : 0;
 }
 
-Bool pc_crew_waits_for_crew(const struct pc_member *member) {
-    if (member->call != __NR_futex || member->futex == 0)
+Bool pc_thread_waits_for_others(const struct pc_thread_state *thread) {
+    if (thread->call != __NR_futex || thread->futex == 0)
         return False;
-    for (ThreadId tid = 1; member->joined != 0 && tid <= highest; tid++)
-        if (pc_crew[tid].index != 0 && pc_crew[tid].id == member->joined)
+    for (ThreadId tid = 1; thread->joined != 0 && tid <= highest; tid++)
+        if (pc_thread_states[tid].index != 0 && pc_thread_states[tid].id == thread->joined)
             return True;
-    return member->joined == 0;
+    return thread->joined == 0;
 }
 
-void pc_crew_out_of_call(ThreadId tid) {
+void pc_thread_states_out_of_call(ThreadId tid) {
     if (tid < PC_CHANNEL_SLOTS)
-        pc_crew[tid].call = -1;
+        pc_thread_states[tid].call = -1;
 }
 
 /* Valgrind's scheduler would count what the block at hand has jumped twice. */
@@ -179,10 +179,10 @@ static HChar state_in(Int file) {
 }
 
 /* The file stays open: calls that name files stop at the tracer, which takes its time on a busy machine. */
-static Int state_file(struct pc_member *member) {
-    if (member->file == 0)
-        member->file = open_state(member->id);
-    return member->file;
+static Int state_file(struct pc_thread_state *thread) {
+    if (thread->file == 0)
+        thread->file = open_state(thread->id);
+    return thread->file;
 }
 
 static void give_way(void) {
@@ -203,7 +203,7 @@ static void await(Int file) {
     }
 }
 
-void pc_crew_await(Int id) {
+void pc_thread_states_await(Int id) {
     Int file = open_state(id);
     await(file);
     VG_(close)(file);
@@ -211,17 +211,17 @@ void pc_crew_await(Int id) {
 
 static void settle_all(void) {
     for (ThreadId tid = 1; tid <= highest; tid++) {
-        struct pc_member *member = &pc_crew[tid];
-        if (tid == pc_running || member->index == 0 || member->id == 0 || member->settled)
+        struct pc_thread_state *thread = &pc_thread_states[tid];
+        if (tid == pc_running || thread->index == 0 || thread->id == 0 || thread->settled)
             continue;
-        await(state_file(member));
-        member->settled = True;
+        await(state_file(thread));
+        thread->settled = True;
     }
 }
 
-void pc_crew_woken(void) {
+void pc_thread_states_woken(void) {
     for (ThreadId tid = 1; tid <= highest; tid++)
-        pc_crew[tid].settled = False;
+        pc_thread_states[tid].settled = False;
     settle_all();
 }
 
@@ -229,22 +229,22 @@ void pc_crew_woken(void) {
 static void take_lock(ThreadId tid) {
     if (tid == holder || tid >= PC_CHANNEL_SLOTS)
         return;
-    pc_crew[holder].settled = False;
-    pc_crew[tid].settled = False;
+    pc_thread_states[holder].settled = False;
+    pc_thread_states[tid].settled = False;
     holder = tid;
     on_the_way = True;
 }
 
-void pc_crew_settle(void) {
+void pc_thread_states_settle(void) {
     if (!on_the_way)
         return;
     on_the_way = False;
     if (leaving == 0) {
         settle_all();
     } else {
-        pc_crew_await(leaving);
+        pc_thread_states_await(leaving);
         leaving = 0;
-        pc_crew_woken();
+        pc_thread_states_woken();
     }
 }
 
@@ -254,7 +254,7 @@ static void let_go(UInt microseconds) {
     Bool generated = VG_(in_generated_code);
     VG_(in_generated_code) = False;
     forget_jumps();
-    pc_crew_settle();
+    pc_thread_states_settle();
     VG_(release_BigLock)(self, YIELDING, "powercut");
     if (microseconds > 0)
         sleep_for(microseconds);
@@ -265,13 +265,13 @@ static void let_go(UInt microseconds) {
     take_lock(self);
 }
 
-void pc_crew_turn(ThreadId tid) {
+void pc_thread_states_turn(ThreadId tid) {
     turns++;
-    pc_crew_out_of_call(tid);
+    pc_thread_states_out_of_call(tid);
     take_lock(tid);
 }
 
-void pc_crew_nap(UInt microseconds) {
+void pc_thread_states_nap(UInt microseconds) {
     let_go(microseconds);
 }
 
@@ -280,22 +280,22 @@ static Bool is_timed(Int call) {
     return call == __NR_nanosleep || call == __NR_clock_nanosleep;
 }
 
-static Bool sleeps(struct pc_member *member) {
-    return member->id != 0 && member->call >= 0 && !is_timed(member->call) &&
-           state_in(state_file(member)) == 'S';
+static Bool sleeps(struct pc_thread_state *thread) {
+    return thread->id != 0 && thread->call >= 0 && !is_timed(thread->call) &&
+           state_in(state_file(thread)) == 'S';
 }
 
 /* Whether all others wait or sleep. */
 static Bool all_sleep(void) {
     for (ThreadId tid = 1; tid <= highest; tid++) {
-        struct pc_member *member = &pc_crew[tid];
-        if (tid != pc_running && member->index != 0 && !member->waiting && !sleeps(member))
+        struct pc_thread_state *thread = &pc_thread_states[tid];
+        if (tid != pc_running && thread->index != 0 && !thread->waiting && !sleeps(thread))
             return False;
     }
     return True;
 }
 
-enum pc_round pc_crew_let_run(void) {
+enum pc_round pc_thread_states_let_run(void) {
     ULong before = turns;
     let_go(0);
     if (turns != before)
@@ -308,7 +308,7 @@ enum pc_round pc_crew_let_run(void) {
     return slept && all_sleep() ? PC_ROUND_DEAD : PC_ROUND_QUIET;
 }
 
-void pc_crew_pause(void) {
+void pc_thread_states_pause(void) {
     let_go(0);
-    pc_crew_turn(pc_running);
+    pc_thread_states_turn(pc_running);
 }

@@ -8,10 +8,10 @@
  * an instruction must have done nothing before its access that it would do again. What moves the stack
  * pointer and then stores there (push, call) is undone.
  */
-#include "bare.h"
+#include "fast_path.h"
 
+#include "access_filter.h"
 #include "emit.h"
-#include "look.h"
 #include "race/race.h"
 #include "statements.h"
 #include "taint/taint.h"
@@ -56,7 +56,7 @@ static Bool is_simple(const IRStmt *statement) {
            statement->tag != Ist_MBE;
 }
 
-Bool pc_bare_can_be(const IRSB *in) {
+Bool pc_fast_path_can_be(const IRSB *in) {
     Bool first = True;
     Addr pc = 0;
     for (Int i = 0; i < in->stmts_used; i++) {
@@ -79,16 +79,16 @@ static void put_stack_pointer(IRSB *out, IRExpr *value) {
     addStmtToIRSB(out, IRStmt_Put(AT(RSP), value));
 }
 
-void pc_bare_before(const IRSB *in, Int index, IRSB *out, Addr pc) {
+void pc_fast_path_before(const IRSB *in, Int index, IRSB *out, Addr pc) {
     struct pc_operand_bytes load = load_of(in, index, pc), store = pc_stored_by(in, index);
     IRExpr *address = load.address != NULL ? load.address : store.address;
-    IRExpr *touches = address != NULL ? pc_look_once(out, address, pc_taint_wanted) : NULL;
+    IRExpr *touches = address != NULL ? pc_access_filter_once(out, address, pc_taint_wanted) : NULL;
     if (touches == NULL)
         return;
     Bool pushed = done_before(in, index, pc) == PUSH;
     if (pushed)
         put_stack_pointer(out, binary(out, Iop_Add64, address, word(PUSHED)));
-    addStmtToIRSB(out, IRStmt_Exit(touches, Ijk_Boring, IRConst_U64(pc | PC_LOOKING), AT(RIP)));
+    addStmtToIRSB(out, IRStmt_Exit(touches, Ijk_Boring, IRConst_U64(pc | PC_INSTRUMENTED), AT(RIP)));
     if (pushed)
         put_stack_pointer(out, address);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Before pc_hello: the tracer has left us the channel file and named it in the options. After: pc_page is
- * this process's page, and pc_records its room.
+ * this process's page, and pc_records its buffer.
  *
  * The descriptor is kept, out of the program's reach: it may lose its rights or its /proc.
  */
-#include "ask.h"
+#include "requests.h"
 
 #include "threads.h"
 
@@ -14,11 +14,11 @@ struct pc_memory *pc_records;
 static Int inherited = -1; /* the channel as we got it */
 static Int channel = -1;
 
-Bool pc_ask_option(const HChar *argument) {
+Bool pc_request_option(const HChar *argument) {
     return VG_INT_CLO(argument, "--channel", inherited);
 }
 
-static Long ask(enum pc_question question, ULong argument) {
+static Long ask(enum pc_request question, ULong argument) {
     Long result;
     /* A call of ours, even in the midst of one of the program's. */
     Int in_call = pc_in_call(0);
@@ -26,7 +26,8 @@ static Long ask(enum pc_question question, ULong argument) {
     register ULong r8 __asm__("r8") = 0;
     __asm__ volatile("syscall"
                      : "=a"(result)
-                     : "a"(__NR_prctl), "D"(PC_ASK), "S"((ULong)question), "d"(argument), "r"(r10), "r"(r8)
+                     : "a"(__NR_prctl), "D"(PC_REQUEST), "S"((ULong)question), "d"(argument), "r"(r10),
+                       "r"(r8)
                      : "rcx", "r11", "memory");
     pc_in_call(in_call);
     return result;
@@ -45,7 +46,7 @@ void pc_hello(void) {
     if (pc_page != NULL)
         VG_(am_munmap_valgrind)((Addr)pc_page, PC_CHANNEL_SIZE); /* of the parent */
     pc_page = NULL;
-    Long offset = ask(PC_ASK_HELLO, 0);
+    Long offset = ask(PC_REQUEST_HELLO, 0);
     if (offset < 0)
         give_up("there is no tracer");
     SysRes mapped = VG_(am_shared_mmap_file_float_valgrind)(PC_CHANNEL_SIZE, VKI_PROT_READ | VKI_PROT_WRITE,
@@ -56,18 +57,18 @@ void pc_hello(void) {
     pc_records = (struct pc_memory *)(sr_Res(mapped) + PC_CHANNEL_PAGE);
 }
 
-void pc_ask_room(void) {
-    if (ask(PC_ASK_ROOM, 0) < 0)
+void pc_request_empty(void) {
+    if (ask(PC_REQUEST_EMPTY, 0) < 0)
         give_up("the trace is full"); /* the tracer ends us before this is said */
 }
 
-UInt pc_ask_stack(ThreadId tid) {
-    Long id = ask(PC_ASK_STACK, tid);
+UInt pc_request_stack(ThreadId tid) {
+    Long id = ask(PC_REQUEST_STACK, tid);
     return id < 0 ? 0 : (UInt)id;
 }
 
-ULong pc_ask_file(Int descriptor) {
-    Long inode = ask(PC_ASK_FILE, (ULong)descriptor);
+ULong pc_request_file(Int descriptor) {
+    Long inode = ask(PC_REQUEST_FILE, (ULong)descriptor);
     return inode < 0 ? 0 : (ULong)inode;
 }
 
@@ -76,5 +77,5 @@ void pc_note(const HChar *format, ...) {
     va_start(arguments, format);
     VG_(vsnprintf)(pc_page->text, sizeof(pc_page->text), format, arguments);
     va_end(arguments);
-    ask(PC_ASK_NOTE, 0);
+    ask(PC_REQUEST_NOTE, 0);
 }

@@ -3,7 +3,7 @@
  * after so many rounds or blocks of code; or when the others wait, too, and do nothing but look whether they
  * may go on. These are the same in each run. The clock is only for waits that are too long for a person.
  */
-#include "patience.h"
+#include "wait_limit.h"
 
 #define LONGEST     10000000u /* blocks, in which there may be few rounds */
 #define IDLE_ROUNDS 6u        /* in a row: then the others wait, too */
@@ -11,27 +11,27 @@
 
 static ULong flushes; /* of all threads */
 
-void pc_patience_flushed(void) {
+void pc_wait_limit_flushed(void) {
     flushes++;
 }
 
-struct pc_patience pc_patience(UInt rounds, UInt milliseconds) {
-    return (struct pc_patience){.rounds = rounds,
-                                .until = VG_(read_millisecond_timer)() + milliseconds,
-                                .blocks = pc_crew_blocks + LONGEST,
-                                .last = pc_crew_blocks,
-                                .flushes = flushes,
-                                .threads = pc_board->threads};
+struct pc_wait_limit pc_wait_limit(UInt rounds, UInt milliseconds) {
+    return (struct pc_wait_limit){.rounds = rounds,
+                                  .until = VG_(read_millisecond_timer)() + milliseconds,
+                                  .blocks = pc_executed_blocks + LONGEST,
+                                  .last = pc_executed_blocks,
+                                  .flushes = flushes,
+                                  .threads = pc_board->threads};
 }
 
-Bool pc_patience_ends(struct pc_patience *left, enum pc_round round) {
+Bool pc_wait_limit_reached(struct pc_wait_limit *left, enum pc_round round) {
     Bool idle = left->flushes == flushes && left->threads == pc_board->threads &&
-                pc_crew_blocks - left->last < FEW_BLOCKS;
+                pc_executed_blocks - left->last < FEW_BLOCKS;
     left->idle = idle ? left->idle + (round == PC_ROUND_RUN) : 0;
     left->flushes = flushes;
     left->threads = pc_board->threads;
-    left->last = pc_crew_blocks;
+    left->last = pc_executed_blocks;
     left->rounds -= round == PC_ROUND_RUN;
-    return left->rounds == 0 || left->idle >= IDLE_ROUNDS || pc_crew_blocks >= left->blocks ||
+    return left->rounds == 0 || left->idle >= IDLE_ROUNDS || pc_executed_blocks >= left->blocks ||
            VG_(read_millisecond_timer)() >= left->until;
 }
