@@ -12,8 +12,8 @@ BROWSER_STAMP := $(VENV)/.powercut-browser
 COMPILERS_STAMP := $(VENV)/.powercut-compilers
 DIST_STAMP := $(VENV)/.powercut-dist
 INSTALL := -m pip install --quiet --disable-pip-version-check
-C_FORMAT := $(wildcard native/*.h native/*/*.c native/*/*.h native/*/*/*.c native/*/*/*.h)
-NATIVE := $(C_FORMAT) $(wildcard native/*/*/*.S)
+C_FORMAT := $(shell find native -name '*.[ch]')
+NATIVE := $(C_FORMAT) $(shell find native -name '*.S')
 
 .PHONY: setup demo test test-ray test-kernel lint format bench dist site clean
 

@@ -27,6 +27,7 @@ need strace strace
 need c++filt binutils
 need python3 python3
 need /usr/include/stdlib.h libc6-dev
+need /usr/include/xxhash.h libxxhash-dev
 want /usr/include/elfutils/libdw.h libdw-dev              # the lines of C and C++
 want /usr/include/valgrind/pub_tool_tooliface.h valgrind # the memory tracer
 want /usr/include/libpmem.h libpmem-dev                  # with the next one: the tests with PMDK

@@ -16,7 +16,6 @@
 #define NEVER      ((int64_t)1 << 62)
 #define LINE       64
 #define KEY_SHIFT  44 /* a key: object above, number of the piece below */
-#define NO_KEY     UINT64_MAX
 #define MOST_FILES 65536
 
 enum file_flag { PERSISTENT = 1, CACHE_SURVIVES = 2 };
@@ -28,13 +27,34 @@ struct thread {
     size_t count, room;
 };
 
+struct piece {
+    uint64_t key;
+    int32_t last; /* the last update of the piece */
+    bool used;
+};
+
+static inline bool pieces_used(const struct piece *piece) {
+    return piece->used;
+}
+
+static inline uint64_t pieces_key(const struct piece *piece) {
+    return piece->key;
+}
+
+static inline uint64_t pieces_hash(uint64_t key) {
+    return key * PC_GOLDEN >> 20;
+}
+
+static inline bool pieces_same(uint64_t one, uint64_t other) {
+    return one == other;
+}
+
+PC_HASH_TABLE(pieces, struct piece, uint64_t, 1024)
+
 typedef struct {
-    PyObject_HEAD uint64_t *keys;
-    int32_t *last; /* beside each key: the last update of the piece */
-    uint64_t mask;
-    uint64_t count;
-    int64_t unit;           /* bytes of a piece where no cache lines count */
-    struct numbers managed; /* objects that persist by cache lines */
+    PyObject_HEAD struct pieces pieces;
+    int64_t unit;              /* bytes of a piece where no cache lines count */
+    struct pc_numbers managed; /* objects that persist by cache lines */
     struct thread *threads;
     size_t thread_count;
     int64_t running; /* the thread of the records that come */
@@ -69,71 +89,19 @@ struct work {
     size_t waiting_room;
 };
 
-/* The table of pieces */
-
-static uint64_t place_of(uint64_t key, uint64_t mask) {
-    return (key * 0x9E3779B97F4A7C15u >> 20) & mask;
-}
-
-static bool make_table(Chains *self, uint64_t slots) {
-    self->keys = malloc(slots * sizeof(*self->keys));
-    self->last = malloc(slots * sizeof(*self->last));
-    self->mask = slots - 1;
-    self->count = 0;
-    if (self->keys == NULL || self->last == NULL)
-        return false;
-    memset(self->keys, 0xff, slots * sizeof(*self->keys));
-    return true;
-}
-
-static uint64_t find(const Chains *self, uint64_t key) {
-    uint64_t at = place_of(key, self->mask);
-    while (self->keys[at] != key && self->keys[at] != NO_KEY)
-        at = (at + 1) & self->mask;
-    return at;
-}
-
-static bool grow_table(Chains *self) {
-    uint64_t *keys = self->keys;
-    int32_t *last = self->last;
-    uint64_t slots = self->mask + 1;
-    if (!make_table(self, 2 * slots)) {
-        free(keys);
-        free(last);
-        return false;
-    }
-    for (uint64_t i = 0; i < slots; i++) {
-        if (keys[i] != NO_KEY) {
-            uint64_t at = find(self, keys[i]);
-            self->keys[at] = keys[i];
-            self->last[at] = last[i];
-            self->count++;
-        }
-    }
-    free(keys);
-    free(last);
-    return true;
-}
-
 /* Makes `update` the last of a piece; the one before it, -1: none, -2: without memory. */
 static int32_t follow(Chains *self, uint64_t key, int32_t update) {
-    if (2 * (self->count + 1) > self->mask + 1 && !grow_table(self))
+    struct piece *piece = pieces_take(&self->pieces, key);
+    if (piece == NULL)
         return -2;
-    uint64_t at = find(self, key);
-    int32_t before = -1;
-    if (self->keys[at] == key) {
-        before = self->last[at];
-    } else {
-        self->keys[at] = key;
-        self->count++;
-    }
-    self->last[at] = update;
+    int32_t before = piece->used ? piece->last : -1;
+    *piece = (struct piece){key, update, true};
     return before;
 }
 
 static int32_t last_of(const Chains *self, uint64_t key) {
-    uint64_t at = find(self, key);
-    return self->keys[at] == key ? self->last[at] : -1;
+    const struct piece *piece = pieces_find(&self->pieces, key);
+    return piece != NULL ? piece->last : -1;
 }
 
 static uint64_t key_of(int32_t obj, int64_t piece) {
@@ -474,11 +442,12 @@ static PyObject *chains_last_updates(Chains *self, PyObject *args) {
     PyObject *found = PyList_New(0);
     if (found == NULL || !pc_numbers_has(&self->managed, obj))
         return found;
-    for (uint64_t i = 0; i <= self->mask; i++) {
-        if (self->keys[i] == NO_KEY || self->keys[i] >> KEY_SHIFT != (uint64_t)obj)
+    for (size_t i = 0; i < self->pieces.size; i++) {
+        const struct piece *piece = &self->pieces.slots[i];
+        if (!piece->used || piece->key >> KEY_SHIFT != (uint64_t)obj)
             continue;
-        int64_t start = (int64_t)(self->keys[i] & (((uint64_t)1 << KEY_SHIFT) - 1)) * LINE;
-        if (start < high && start + LINE > low && append(found, self->last[i]) != 0) {
+        int64_t start = (int64_t)(piece->key & (((uint64_t)1 << KEY_SHIFT) - 1)) * LINE;
+        if (start < high && start + LINE > low && append(found, piece->last) != 0) {
             Py_DECREF(found);
             return NULL;
         }
@@ -498,7 +467,7 @@ static PyObject *chains_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (self == NULL)
         return NULL;
     self->unit = unit;
-    if (!make_table(self, 1024) || !pc_numbers_make(&self->managed, 16)) {
+    if (!pieces_reserve(&self->pieces, 1) || !pc_numbers_reserve(&self->managed, 8)) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
@@ -506,8 +475,7 @@ static PyObject *chains_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 }
 
 static void chains_free(Chains *self) {
-    free(self->keys);
-    free(self->last);
+    pieces_free(&self->pieces);
     pc_numbers_free(&self->managed);
     for (size_t i = 0; i < self->thread_count; i++)
         free(self->threads[i].updates);

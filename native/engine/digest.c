@@ -2,86 +2,59 @@
  *
  * A block of zeros has the hash 0, so holes and what lies behind the end of the file count for nothing. The
  * hash is of 128 bits: equal images are judged once, so two different blocks must not meet in a lifetime. It
- * folds products of 64-bit words (as wyhash does) in two lanes that share nothing but the data. */
+ * is XXH3 of the XXH3 of the bytes and the number of the block, so that the same bytes elsewhere have
+ * another. */
+#include "hash_table.h"
 #include "history.h"
+
+/* All of it is in the header: there is nothing to link with, and nothing needed at run time. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 struct hash {
     uint64_t low, high;
 };
 
-struct slot {
-    int64_t block; /* -1: free */
+struct block_hash {
+    int64_t after; /* the number of the block and one; 0: a free slot */
     struct hash hash;
 };
 
+static inline bool blocks_used(const struct block_hash *slot) {
+    return slot->after != 0;
+}
+
+static inline int64_t blocks_key(const struct block_hash *slot) {
+    return slot->after - 1;
+}
+
+static inline uint64_t blocks_hash(int64_t block) {
+    return (uint64_t)block * PC_GOLDEN >> 20;
+}
+
+static inline bool blocks_same(int64_t one, int64_t other) {
+    return one == other;
+}
+
+PC_HASH_TABLE(blocks, struct block_hash, int64_t, 8)
+
 typedef struct {
-    PyObject_HEAD struct slot *slots;
-    size_t mask, count;
+    PyObject_HEAD struct blocks blocks;
     struct hash total;
 } BlockHashes;
 
-static inline uint64_t fold(uint64_t a, uint64_t b) {
-    unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static inline uint64_t word(const uint8_t *bytes) {
-    uint64_t value;
-    memcpy(&value, bytes, sizeof(value));
-    return value;
-}
-
 /* The hash of a whole block at a place; 0 if it is nothing but zeros. */
 static struct hash hash_block(const uint8_t *bytes, int64_t block) {
-    uint64_t a = fold((uint64_t)block ^ 0x2d358dccaa6c78a5u, 0x8bb84b93962eacc9u),
-             b = a ^ 0x4b33a62ed433d4a3u;
-    uint64_t c = fold((uint64_t)block ^ 0x4d5a2da51de1aa47u, 0xa0761d6478bd642fu),
-             d = c ^ 0xe7037ed1a0b428dbu;
-    uint64_t any = 0;
-    for (int i = 0; i < BLOCK; i += 32) {
-        uint64_t w0 = word(bytes + i), w1 = word(bytes + i + 8);
-        uint64_t w2 = word(bytes + i + 16), w3 = word(bytes + i + 24);
-        any |= w0 | w1 | w2 | w3;
-        a = fold(w0 ^ 0x589965cc75374cc3u, w1 ^ a);
-        b = fold(w2 ^ 0x1d8e4e27c47d124fu, w3 ^ b);
-        c = fold(w3 ^ 0xeb44accab455d165u, w0 ^ c);
-        d = fold(w1 ^ 0x9e3779b97f4a7c15u, w2 ^ d);
-    }
-    if (any == 0) {
+    static const uint8_t zeros[BLOCK];
+    if (memcmp(bytes, zeros, BLOCK) == 0) {
         return (struct hash){0, 0};
     }
-    return (struct hash){fold(a ^ 0xbf58476d1ce4e5b9u, b ^ 0x94d049bb133111ebu),
-                         fold(c ^ 0xd6e8feb86659fd93u, d ^ 0xff51afd7ed558ccdu)};
-}
-
-static struct slot *find(BlockHashes *self, int64_t block) {
-    size_t at = ((uint64_t)block * 0x9E3779B97F4A7C15u >> 20) & self->mask;
-    while (self->slots[at].block >= 0 && self->slots[at].block != block) {
-        at = (at + 1) & self->mask;
-    }
-    return &self->slots[at];
-}
-
-static bool make_room(BlockHashes *self, size_t slots) {
-    struct slot *old = self->slots;
-    size_t before = old == NULL ? 0 : self->mask + 1;
-    struct slot *larger = malloc(slots * sizeof(*larger));
-    if (larger == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = 0; i < slots; i++) {
-        larger[i] = (struct slot){-1, {0, 0}};
-    }
-    self->slots = larger;
-    self->mask = slots - 1;
-    for (size_t i = 0; i < before; i++) {
-        if (old[i].block >= 0) {
-            *find(self, old[i].block) = old[i];
-        }
-    }
-    free(old);
-    return true;
+    struct {
+        XXH128_hash_t content;
+        int64_t block;
+    } placed = {XXH3_128bits(bytes, BLOCK), block};
+    XXH128_hash_t hash = XXH3_128bits(&placed, sizeof(placed));
+    return (struct hash){hash.low64, hash.high64};
 }
 
 static bool put(BlockHashes *self, const Survivors *s, int32_t file, int64_t block, int64_t size) {
@@ -104,14 +77,14 @@ static bool put(BlockHashes *self, const Survivors *s, int32_t file, int64_t blo
         }
         hash = hash_block(content, block);
     }
-    if (2 * (self->count + 1) > self->mask + 1 && !make_room(self, 2 * (self->mask + 1))) {
+    struct block_hash *slot = blocks_take(&self->blocks, block);
+    if (slot == NULL) {
+        PyErr_NoMemory();
         return false;
     }
-    struct slot *slot = find(self, block);
-    self->count += slot->block < 0;
     self->total.low ^= slot->hash.low ^ hash.low;
     self->total.high ^= slot->hash.high ^ hash.high;
-    *slot = (struct slot){block, hash};
+    *slot = (struct block_hash){block + 1, hash};
     return true;
 }
 
@@ -161,15 +134,11 @@ static PyObject *hashes_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (!PyArg_ParseTuple(args, ":BlockHashes")) {
         return NULL;
     }
-    BlockHashes *self = (BlockHashes *)type->tp_alloc(type, 0);
-    if (self != NULL && !make_room(self, 8)) {
-        Py_CLEAR(self);
-    }
-    return (PyObject *)self;
+    return type->tp_alloc(type, 0);
 }
 
 static void hashes_free(PyObject *self) {
-    free(((BlockHashes *)self)->slots);
+    blocks_free(&((BlockHashes *)self)->blocks);
     Py_TYPE(self)->tp_free(self);
 }
 

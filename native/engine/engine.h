@@ -33,15 +33,15 @@ PyObject *engine_mark_sums(PyObject *self, PyObject *args);
 /* chains.c: the last update of each piece of data, and what caches hold back. */
 extern PyTypeObject pc_chains_type;
 
-/* lint_memory.c: patterns of misuse in the memory records of a trace. */
+/* lint/memory.c: patterns of misuse in the memory records of a trace. */
 PyObject *engine_lint_memory(PyObject *self, PyObject *args);
 
-/* guard_log.c, guard_reclaim.c: the records of a checkpoint log, and what is kept of them. */
+/* guard/log.c, guard/reclaim.c: the records of a checkpoint log, and what is kept of them. */
 PyObject *engine_guard_records(PyObject *self, PyObject *args);
 PyObject *engine_guard_checksum(PyObject *self, PyObject *args);
 PyObject *engine_guard_reclaim(PyObject *self, PyObject *args);
 
-/* guard_authors.c: who made each word of a pool what it is. */
+/* guard/authors.c: who made each word of a pool what it is. */
 PyObject *engine_guard_authors(PyObject *self, PyObject *args);
 
 /* Kills and reaps all children of this process; the number reaped, or -1 when some would not die. */

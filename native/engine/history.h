@@ -60,7 +60,7 @@ typedef struct {
     int64_t point;
     int32_t issued;  /* updates with smaller numbers were issued by the point */
     bool delta_kept; /* of those not guaranteed just the delta survived; otherwise all but the delta */
-    struct numbers delta;
+    struct pc_numbers delta;
 } Survivors;
 
 extern PyTypeObject pc_history_type, pc_survivors_type, pc_block_hashes_type;

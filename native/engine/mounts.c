@@ -4,8 +4,8 @@
  * Nothing here changes what other processes see, and the kernel undoes all of it when the process ends. */
 #include "engine.h"
 
-#include "filter.h"
-#include "view.h"
+#include "ptrace/filter.h"
+#include "view/view.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -26,7 +26,7 @@ static bool take_order(struct order *o) {
 
 /* The numbers found so far, and those of them whose neighbours are still to be looked at. */
 struct closure {
-    struct numbers found;
+    struct pc_numbers found;
     int32_t *waiting;
     Py_ssize_t count, room;
 };
@@ -52,11 +52,11 @@ static bool meet(struct closure *c, int32_t update) {
     return true;
 }
 
-static PyObject *as_frozenset(const struct numbers *found) {
+static PyObject *as_frozenset(const struct pc_numbers *found) {
     PyObject *set = PyFrozenSet_New(NULL);
-    for (uint32_t at = 0; set != NULL && at <= found->mask; at++) {
-        if (found->slots[at] >= 0) {
-            PyObject *number = PyLong_FromLong(found->slots[at]);
+    for (size_t at = 0; set != NULL && at < found->size; at++) {
+        if (pc_numbers_used(&found->slots[at])) {
+            PyObject *number = PyLong_FromLong(pc_numbers_key(&found->slots[at]));
             if (number == NULL || PySet_Add(set, number) != 0) { /* which a set that nobody has seen allows */
                 Py_CLEAR(set);
             }
@@ -72,7 +72,7 @@ static PyObject *close_over(const struct order *o, PyObject *seeds, int64_t end,
                             int64_t point) {
     struct closure c = {0};
     PyObject *iterator = PyObject_GetIter(seeds), *item, *result = NULL;
-    bool good = iterator != NULL && pc_numbers_make(&c.found, 16);
+    bool good = iterator != NULL && pc_numbers_reserve(&c.found, 16);
     while (good && (item = PyIter_Next(iterator)) != NULL) {
         long seed = PyLong_AsLong(item);
         Py_DECREF(item);

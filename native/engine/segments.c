@@ -220,8 +220,8 @@ static int32_t walk(const Survivors *state, const struct segments *s, int64_t ne
 static void note_delta(const Survivors *state, const struct segments *s, int32_t file, int64_t low,
                        int32_t *last_writer) {
     const History *h = state->history;
-    for (uint32_t slot = 0; slot <= state->delta.mask; slot++) {
-        int32_t u = state->delta.slots[slot];
+    for (size_t slot = 0; slot < state->delta.size; slot++) {
+        int32_t u = pc_numbers_key(&state->delta.slots[slot]); /* -1: a free one */
         bool writes = u >= 0 && u < state->issued && h->obj[u] == file &&
                       (pc_is_written(h, u) || h->kind[u] == CUT || h->kind[u] == ZERO);
         int first, last;
@@ -248,7 +248,7 @@ static bool find_writers(const Survivors *state, struct segments *s, int32_t fil
         sure[i] = bisect ? bisect_soonest(s, all.first, newest[i] + 1, state->point) : all.first;
         waiting += newest[i] - sure[i];
     }
-    bool by_delta = bisect && waiting > state->delta.mask;
+    bool by_delta = bisect && waiting >= (int64_t)state->delta.size;
     for (int i = 0; i < s->count; i++) {
         if (by_delta) {
             last_writer[i] = sure[i] >= s->first[i] ? s->writer[sure[i]] : -1;

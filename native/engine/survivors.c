@@ -25,7 +25,7 @@ static bool take_delta(Survivors *s, PyObject *delta) {
     if (size < 0) {
         return false;
     }
-    if (!pc_numbers_make(&s->delta, (size_t)size)) {
+    if (!pc_numbers_reserve(&s->delta, (size_t)size)) {
         PyErr_NoMemory();
         return false;
     }

@@ -4,12 +4,12 @@
  */
 #include "calls.h"
 
-#include "ask.h"
 #include "race/race.h"
 #include "race/sites.h"
 #include "ranges.h"
+#include "record_buffer.h"
 #include "records.h"
-#include "room.h"
+#include "requests.h"
 #include "taint/taint.h"
 #include "threads.h"
 #include "versions.h"
@@ -27,7 +27,7 @@ static Bool is_shared_file(UWord flags) {
 
 static void before_mmap(const UWord *args) {
     UWord flags = args[3];
-    mapped_inode = is_shared_file(flags) ? pc_ask_file((Int)args[4]) : 0;
+    mapped_inode = is_shared_file(flags) ? pc_request_file((Int)args[4]) : 0;
     /* Said before, since the tracer records the new mapping at the end of the call. */
     if ((flags & VKI_MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE_BIT) == 0)
         pc_ranges_each(args[0], args[1], pc_on_unmap);
@@ -105,7 +105,7 @@ static void on_kernel_read(CorePart part, ThreadId tid, const HChar *what, Addr 
 static void on_fork_child(ThreadId tid) {
     pc_hello();
     pc_thread_forked(tid);
-    pc_room_forked();
+    pc_record_buffer_forked();
     pc_taint_forked();
     pc_race_forked(tid);
 }

@@ -8,7 +8,7 @@
  *
  * Before: the tool was started with --channel=N, the descriptor of a file in memory: it is inherited, so that
  * neither other mounts nor lost rights come in between. The tool asks with a call that means nothing to the
- * kernel, prctl(PC_ASK, question, argument): the filter stops it, ptrace answers with its return value.
+ * kernel, prctl(PC_REQUEST, question, argument): the filter stops it, ptrace answers with its return value.
  *
  * After each system call of the program that ptrace records, all memory records committed before it stand
  * before it in the trace: ptrace closes the run (a PC_MEMORY event) at the stop. So stores and calls are in
@@ -18,7 +18,7 @@
  *
  *   0                      PC_CHANNEL_PAGE                PC_CHANNEL_SIZE
  *   +----------------------+------------------------------+
- *   | struct               | the room: struct pc_memory,  |
+ *   | struct               | the buffer: struct pc_memory,|
  *   |    pc_channel_page   |    struct pc_memory, ...     |
  *   +----------------------+------------------------------+
  */
@@ -27,22 +27,27 @@
 
 #include <stdint.h>
 
-#define PC_ASK           0x50435554 /* "PCUT": no option of prctl(2) */
-#define PC_CHANNEL_PAGE  65536      /* bytes kept for struct pc_channel_page */
-#define PC_CHANNEL_ROOM  3932160    /* bytes: 163840 records; to empty it stops the program */
-#define PC_CHANNEL_SIZE  (PC_CHANNEL_PAGE + PC_CHANNEL_ROOM)
-#define PC_CHANNEL_SLOTS 500  /* threads Valgrind can run at once (VG_N_THREADS) */
-#define PC_CHANNEL_WORDS 1600 /* more than most stacks are made of, and as many as fit */
+#define PC_REQUEST        0x50435554 /* "PCUT": no option of prctl(2) */
+#define PC_CHANNEL_PAGE   65536      /* bytes kept for struct pc_channel_page */
+#define PC_CHANNEL_BUFFER 3932160    /* bytes: 163840 records; to empty it stops the program */
+#define PC_CHANNEL_SIZE   (PC_CHANNEL_PAGE + PC_CHANNEL_BUFFER)
+#define PC_CHANNEL_SLOTS  500  /* threads Valgrind can run at once (VG_N_THREADS) */
+#define PC_CHANNEL_WORDS  1600 /* more than most stacks are made of, and as many as fit */
 
-enum pc_question {
-    PC_ASK_HELLO = 1, /* a new process image (start, exec, fork child): returns the offset of its page */
-    PC_ASK_ROOM = 2,  /* closes the run, so that the room is empty again: returns 0; < 0: the trace is full,
-                         nothing more can be recorded and the program is ended */
-    PC_ASK_STACK = 3, /* unwinds the thread from page->threads[argument].registers: returns the PC_TABLE_STACK
-                         id, and in page->words what it was made of */
-    PC_ASK_NOTE = 4,  /* page->text is something to tell the user */
-    PC_ASK_FILE = 5, /* the inode of the process's descriptor `argument`, if that is a file of the data folder
-                        whose mappings count; else 0 */
+enum pc_request {
+    /* A new process image (start, exec, fork child): returns the offset of its page. */
+    PC_REQUEST_HELLO = 1,
+    /* Closes the run, so that the buffer is empty again: returns 0; < 0: the trace is full, nothing more can
+       be recorded and the program is ended. */
+    PC_REQUEST_EMPTY = 2,
+    /* Unwinds the thread from page->threads[argument].registers: returns the PC_TABLE_STACK id, and in
+       page->words what it was made of. */
+    PC_REQUEST_STACK = 3,
+    /* page->text is something to tell the user. */
+    PC_REQUEST_NOTE = 4,
+    /* The inode of the process's descriptor `argument`, if that is a file of the data folder whose mappings
+       count; else 0. */
+    PC_REQUEST_FILE = 5,
 };
 
 /* The program's registers, as far as unwinding needs them. rip points behind the instruction, or at least
@@ -63,13 +68,13 @@ struct pc_channel_word {
 };
 
 struct pc_channel_page {
-    uint64_t used;   /* bytes of the room that hold records; ptrace only writes it at PC_ASK_ROOM: 0 */
+    uint64_t used;   /* bytes of the buffer that hold records; ptrace only writes it at PC_REQUEST_EMPTY: 0 */
     uint64_t closed; /* bytes that already stand in a PC_MEMORY event; written by ptrace */
     char text[256];
     struct pc_channel_thread threads[PC_CHANNEL_SLOTS]; /* by Valgrind's thread number */
 
-    /* The answer to PC_ASK_STACK: everything the stack was read from. While the thread is at the same rip and
-       rsp (and rbp, if used) and all these words of memory hold these values, it has this very stack. */
+    /* The answer to PC_REQUEST_STACK: everything the stack was read from. While the thread is at the same rip
+       and rsp (and rbp, if used) and all these words of memory hold these values, it has this very stack. */
     int32_t word_count; /* -1: it cannot be told; ask again each time */
     int32_t uses_rbp;
     struct pc_channel_word words[PC_CHANNEL_WORDS];

@@ -7,14 +7,13 @@
  */
 #include "instrument.h"
 
+#include "access_filter.h"
 #include "assertions.h"
-#include "bare.h"
 #include "cpuid.h"
 #include "decode.h"
 #include "emit.h"
-#include "look.h"
+#include "fast_path.h"
 #include "masks.h"
-#include "plain.h"
 #include "race/race.h"
 #include "ranges.h"
 #include "records.h"
@@ -23,6 +22,7 @@
 #include "taint/taint.h"
 #include "threads.h"
 #include "unknown.h"
+#include "untainted.h"
 #include "versions.h"
 
 /* Where the pass is. */
@@ -34,7 +34,7 @@ struct pass {
     struct pc_instruction instruction;
     Bool parted; /* it has several stores */
     struct pc_taint_pass *taint;
-    Bool idle, bare, plain; /* see versions.h */
+    Bool idle, fast_path, untainted; /* see versions.h */
 };
 
 static IRExpr *not_zero(struct pass *p, const UInt *global) {
@@ -47,11 +47,11 @@ static UInt plain_kind(const struct pass *p) {
 
 static void after_store(struct pass *p, UInt kind, IRExpr *address, UInt size, IRExpr *condition) {
     pc_site site = PC_SITE(p->pc, size, kind, p->parted);
-    if (p->plain) {
-        pc_plain_stored(p->taint, site, address, condition);
+    if (p->untainted) {
+        pc_untainted_stored(p->taint, site, address, condition);
         return;
     }
-    IRExpr *guard = both(p->out, pc_look_mapped(p->out, address), condition);
+    IRExpr *guard = both(p->out, pc_access_filter_mapped(p->out, address), condition);
     call(p->out, "pc_on_store", pc_on_store, mkIRExprVec_2(word(site), address), guard);
 }
 
@@ -68,7 +68,7 @@ static Bool after_masked_store(struct pass *p, IRExpr *address, const IRExpr *da
     high = wide ? unary(p->out, Iop_V128HIto64, mask) : word(0);
     pc_site site = PC_SITE(p->pc, sizeofIRType(type), PC_MEMORY_STORE_NONTEMPORAL, p->parted);
     call(p->out, "pc_on_masked_store", pc_on_masked_store, mkIRExprVec_4(word(site), address, low, high),
-         pc_look_mapped(p->out, address));
+         pc_access_filter_mapped(p->out, address));
     return True;
 }
 
@@ -186,7 +186,7 @@ static void on_mark(struct pass *p, Int index) {
     p->pc = mark->Ist.IMark.addr;
     p->length = mark->Ist.IMark.len;
     pc_decode((const UChar *)p->pc, &p->instruction);
-    if (p->idle || p->bare)
+    if (p->idle || p->fast_path)
         return;
     for (Int i = index + 1; i < p->in->stmts_used && p->in->stmts[i]->tag != Ist_IMark; i++) {
         stores += is_store(p->in->stmts[i]);
@@ -233,14 +233,14 @@ static void emit_statement(struct pass *p, Int index) {
 /* The statement, and what everybody else wants of it. */
 static void on_looked_at(struct pass *p, Int index) {
     IRStmt *statement = p->in->stmts[index];
-    if (!p->plain) {
+    if (!p->untainted) {
         pc_race_emit_uses(p->in, index, p->out, p->pc);
         pc_taint_before(p->taint, statement, p->pc);
     } else {
-        pc_plain_before(p->taint, index, p->pc, p->instruction.locked);
+        pc_untainted_before(p->taint, index, p->pc, p->instruction.locked);
     }
     emit_statement(p, index);
-    if (!p->plain) {
+    if (!p->untainted) {
         pc_race_emit_loaded(p->in, index, p->out, p->pc, p->instruction.locked);
         pc_taint_after(p->taint, statement, p->pc);
     }
@@ -248,7 +248,7 @@ static void on_looked_at(struct pass *p, Int index) {
 
 /* Whether it is the version that does everything. */
 static Bool is_whole(const struct pass *p) {
-    return !p->idle && !p->bare && !p->plain;
+    return !p->idle && !p->fast_path && !p->untainted;
 }
 
 static void on_statement(struct pass *p, Int index) {
@@ -259,8 +259,8 @@ static void on_statement(struct pass *p, Int index) {
         emit_statement(p, index);
     } else if (p->idle) {
         on_idle(p, p->in->stmts[index]);
-    } else if (p->bare) {
-        pc_bare_before(p->in, index, p->out, p->pc);
+    } else if (p->fast_path) {
+        pc_fast_path_before(p->in, index, p->out, p->pc);
         addStmtToIRSB(p->out, p->in->stmts[index]);
     } else {
         pc_race_emit_before(p->in, index, p->out, p->pc);
@@ -274,15 +274,15 @@ IRSB *pc_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *
                     IRType host_word) {
     struct pass p = {.in = in, .out = deepCopyIRSBExceptStmts(in)};
     Int i = 0;
-    pc_look_begin(in);
+    pc_access_filter_begin(in);
     p.taint = pc_taint_begin(in, p.out, layout);
     p.idle = pc_versions_idle();
-    p.bare = !p.idle && pc_versions_bare() && pc_bare_can_be(in);
-    p.plain = !p.idle && !p.bare && pc_versions_plain() && pc_plain_can_be(in);
+    p.fast_path = !p.idle && pc_versions_fast_path() && pc_fast_path_can_be(in);
+    p.untainted = !p.idle && !p.fast_path && pc_versions_untainted() && pc_untainted_can_be(in);
     for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
         addStmtToIRSB(p.out, in->stmts[i]); /* Valgrind's own */
     if (!p.idle)
-        pc_versions_start(p.taint, extents->base[0], p.bare || p.plain);
+        pc_versions_start(p.taint, extents->base[0], p.fast_path || p.untainted);
     if (pc_versions_first())
         pc_race_block(extents->base[0]);
     pc_race_emit_start(p.out, extents->base[0]);

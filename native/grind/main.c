@@ -5,13 +5,13 @@
  * folder into the trace (trace_format.h). It is started by powercut-ptrace, under whose eyes it runs
  * (channel.h).
  */
-#include "ask.h"
 #include "calls.h"
 #include "core.h"
 #include "instrument.h"
 #include "program.h"
 #include "race/race.h"
 #include "ranges.h"
+#include "requests.h"
 #include "stacks.h"
 #include "taint/faults.h"
 #include "taint/origins.h"
@@ -20,7 +20,7 @@
 #include "versions.h"
 
 static Bool on_option(const HChar *argument) {
-    return pc_core_option(argument) || pc_program_option(argument) || pc_ask_option(argument) ||
+    return pc_core_option(argument) || pc_program_option(argument) || pc_request_option(argument) ||
            pc_stacks_option(argument) || pc_origins_option(argument) || pc_board_option(argument) ||
            pc_versions_option(argument);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Before: something has happened in the running thread. After: if it touched a range, its records are
- * committed (room.h), in the order in which things took effect.
+ * committed (record_buffer.h), in the order in which things took effect.
  */
 #include "records.h"
 
 #include "race/race.h"
-#include "room.h"
+#include "record_buffer.h"
 #include "stacks.h"
 #include "taint/touches.h"
 

@@ -11,7 +11,7 @@
  */
 #include "stacks.h"
 
-#include "ask.h"
+#include "requests.h"
 #include "threads.h"
 
 #define BUCKETS 4096u
@@ -144,7 +144,7 @@ UInt pc_stack(Addr pc) {
         return stack->id;
     }
     pc_thread_tell(pc + 1);
-    UInt id = pc_ask_stack(pc_running);
+    UInt id = pc_request_stack(pc_running);
     remember(bucket, pc, sp, id);
     return id;
 }

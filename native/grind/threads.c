@@ -4,8 +4,8 @@
  */
 #include "threads.h"
 
-#include "ask.h"
 #include "race/race.h"
+#include "requests.h"
 #include "taint/taint.h"
 
 ThreadId pc_running = VG_INVALID_THREADID;

@@ -5,8 +5,8 @@
  */
 #include "unknown.h"
 
-#include "ask.h"
 #include "emit.h"
+#include "requests.h"
 
 #define SHOWN 8u /* bytes: enough for prefixes, opcode and operands */
 

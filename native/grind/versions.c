@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Before: Valgrind asks for a block at an address, with PC_LOOKING, PC_FOLLOWING or neither. After: it has
- * the translation that belongs there. What is changed in Valgrind's core is changed at link time (ld
+/* Before: Valgrind asks for a block at an address, with PC_INSTRUMENTED, PC_FOLLOWING or neither. After: it
+ * has the translation that belongs there. What is changed in Valgrind's core is changed at link time (ld
  * --wrap=SYMBOL).
  *
  * A thread is at an address with one of them only from the end of one block to the start of the next:
@@ -27,7 +27,7 @@ void __wrap_vgPlain_add_to_transtab(const VexGuestExtents *extents, Addr entry, 
 
 static Int wanted = 1;
 static Bool mapped;   /* a file, now or before */
-static ULong version; /* of the block that is now translated: PC_LOOKING, PC_FOLLOWING or 0 */
+static ULong version; /* of the block that is now translated: PC_INSTRUMENTED, PC_FOLLOWING or 0 */
 
 Bool pc_versions_option(const HChar *argument) {
     return VG_BINT_CLO(argument, "--versions", wanted, 0, 1);
@@ -43,11 +43,11 @@ void pc_versions_mapped(void) {
     mapped = True;
 }
 
-Bool pc_versions_bare(void) {
+Bool pc_versions_fast_path(void) {
     return (pc_race || pc_taint_wanted) && wanted != 0 && version == 0;
 }
 
-Bool pc_versions_plain(void) {
+Bool pc_versions_untainted(void) {
     return pc_taint_wanted && wanted != 0 && version != PC_FOLLOWING;
 }
 
@@ -57,7 +57,7 @@ Bool pc_versions_first(void) {
 
 Bool __wrap_vgPlain_translate(ThreadId tid, Addr address, Bool debugging, Int verbosity, ULong blocks_done,
                               Bool redirect) {
-    version = address & (PC_LOOKING | PC_FOLLOWING);
+    version = address & (PC_INSTRUMENTED | PC_FOLLOWING);
     Bool done = __real_vgPlain_translate(tid, pc_versions_address(address), debugging, verbosity, blocks_done,
                                          redirect);
     version = 0;
@@ -71,7 +71,7 @@ void __wrap_vgPlain_add_to_transtab(const VexGuestExtents *extents, Addr entry, 
 }
 
 Addr pc_versions_address(Addr code) {
-    return code & ~(PC_LOOKING | PC_FOLLOWING);
+    return code & ~(PC_INSTRUMENTED | PC_FOLLOWING);
 }
 
 void pc_versions_before_signal(ThreadId tid) {
@@ -100,8 +100,8 @@ void pc_versions_leave(struct pc_taint_pass *pass, Addr pc) {
                               IRConst_U64(pc | PC_FOLLOWING), (Int)offsetof(VexGuestAMD64State, guest_RIP)));
 }
 
-void pc_versions_start(struct pc_taint_pass *pass, Addr pc, Bool plain) {
-    if (pass != NULL && plain)
+void pc_versions_start(struct pc_taint_pass *pass, Addr pc, Bool untainted) {
+    if (pass != NULL && untainted)
         pc_versions_leave(pass, pc);
     else if (pass != NULL && wanted != 0)
         call(pass->out, "on_following_block", on_following_block, mkIRExprVec_0(), NULL);

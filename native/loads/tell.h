@@ -1,8 +1,8 @@
 /* How powercut-loads, a tool for Valgrind, tells powercut-ptrace --looks what a program has read: by a system
  * call that does not exist, which the filter of looks hands to the watcher as any other.
  *
- * Arguments: the secret of looks_hold.h; an address of so many of these records; their number; whether this
- * is the last that the process has to tell. */
+ * Arguments: the secret of ptrace/looks/held_thread.h; an address of so many of these records; their number;
+ * whether this is the last that the process has to tell. */
 #ifndef POWERCUT_LOADS_TELL_H
 #define POWERCUT_LOADS_TELL_H
 

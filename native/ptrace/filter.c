@@ -42,7 +42,7 @@
         TRACE, ALLOW
 
 /* No option of the kernel's, but what the memory tracer asks us with. */
-#define STOP_IF_ASKED SKIP_UNLESS_EQ(SYS_prctl, 4), LOAD(args[0]), SKIP_UNLESS_EQ(PC_ASK, 1), TRACE, ALLOW
+#define STOP_IF_ASKED SKIP_UNLESS_EQ(SYS_prctl, 4), LOAD(args[0]), SKIP_UNLESS_EQ(PC_REQUEST, 1), TRACE, ALLOW
 
 static struct sock_filter program[] = {
     LOAD(arch),

@@ -17,14 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "added.h"
-#include "grind.h"
-#include "looks.h"
-#include "recorder.h"
-#include "snapshot.h"
-#include "stack.h"
+#include "added_syncs/added.h"
+#include "looks/looks.h"
+#include "stacks/capture.h"
 #include "start.h"
+#include "trace/recorder.h"
+#include "trace/snapshot.h"
 #include "tracer.h"
+#include "valgrind/processes.h"
 #include "view.h"
 
 enum { EXIT_MAPPED = 124, EXIT_TRACER = 125, EXIT_INTERRUPTED = 130 };
@@ -255,8 +255,8 @@ static int finish(struct pc_recorder *recorder, struct options *options, struct 
     int code = pc_start_failure(&options->start, error, sizeof(error));
     write_exit(recorder, run.status);
     int lost = pc_writer_close(recorder->writer);
-    pc_numset_free(&recorder->inodes);
-    pc_numset_free(&recorder->notes);
+    pc_number_set_free(&recorder->inodes);
+    pc_number_set_free(&recorder->notes);
     if (lost != 0)
         die(EXIT_TRACER, "cannot write %s: %s", options->output, strerror(lost));
     if (code != 0)

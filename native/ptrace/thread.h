@@ -1,5 +1,5 @@
 /* A traced thread and the call it is in. Plain data: the tracer moves threads between states, the decoders
- * (calls*.c) fill in the call. */
+ * (calls/) fill in the call. */
 #ifndef POWERCUT_THREAD_H
 #define POWERCUT_THREAD_H
 

@@ -1,4 +1,5 @@
-/* A hash table with chains; thread ids are dense, so the id itself is the hash. */
+/* A hash table with chains, one of its own (not hash_table.h): threads must not move, are walked while some
+ * are removed, and are used again. Thread ids are dense, so the id itself is the hash. */
 #include "threads.h"
 
 #include <stdlib.h>

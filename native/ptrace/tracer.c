@@ -19,11 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "calls.h"
-#include "grind.h"
-#include "stack.h"
+#include "calls/calls.h"
+#include "stacks/capture.h"
 #include "threads.h"
 #include "turns.h"
+#include "valgrind/processes.h"
 
 enum {
     TICK = 50,     /* milliseconds between looks at what may have waited too long */
@@ -86,10 +86,10 @@ static void answer(struct pc_thread *thread, int64_t result) {
 }
 
 /* Whether a call that may have its turn now could be done in the thread's place. */
-static bool done_instead(struct tracer *tracer, struct pc_thread *thread) {
-    if (tracer->turns.holder != NULL || thread->call.kind->instead == NULL)
+static bool emulated(struct tracer *tracer, struct pc_thread *thread) {
+    if (tracer->turns.holder != NULL || thread->call.kind->emulate == NULL)
         return false;
-    return thread->call.kind->instead(tracer->recorder, thread);
+    return thread->call.kind->emulate(tracer->recorder, thread);
 }
 
 static void let_in(struct pc_thread *thread) {
@@ -132,7 +132,7 @@ static void on_entry(struct tracer *tracer, struct pc_thread *thread) {
         return;
     }
     if (verdict == PC_TURN) {
-        if (done_instead(tracer, thread)) {
+        if (emulated(tracer, thread)) {
             answer(thread, thread->call.result);
             return;
         }

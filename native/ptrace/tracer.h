@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "recorder.h"
+#include "trace/recorder.h"
 
 enum pc_run_end {
     PC_RUN_ENDED,       /* the program ran to its end */

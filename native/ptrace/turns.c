@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "calls.h"
+#include "calls/calls.h"
 
 enum {
     PATIENCE = 1000,       /* milliseconds */

@@ -198,10 +198,10 @@ def lint_memory(
     ``events`` are as they stand in the file ``trace``; ``internal`` says for each stack, from number 0 on, whether it
     is inside a library of persistent memory; ``mapped``: the trace is a mapped file, whose pages need not be kept.
 
-    Returns what was found (struct lint_site of native/engine/lint.h); of each file (inode, stores, flags: 1 flushed,
-    2 msynced, 4 synced after a store, 8 gone); for each stack whether it stored (8 bits) and how many flushes or
-    fences it made (64 bits); positions of syncs that made a store persistent (64 bits); the number of stores, flushes
-    and fences. Raises ValueError where a record is none that a tracer writes.
+    Returns what was found (struct lint_site of native/engine/lint/lint.h); of each file (inode, stores, flags: 1
+    flushed, 2 msynced, 4 synced after a store, 8 gone); for each stack whether it stored (8 bits) and how many flushes
+    or fences it made (64 bits); positions of syncs that made a store persistent (64 bits); the number of stores,
+    flushes and fences. Raises ValueError where a record is none that a tracer writes.
     """
 
 def guard_records(segment: bytes, /) -> bytes:

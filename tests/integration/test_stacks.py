@@ -41,7 +41,7 @@ def tracer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("gcc") is None:
         pytest.skip("needs gcc")
     program = tmp_path_factory.mktemp("tracer") / "powercut-ptrace"
-    sources = [*sorted((ROOT / "native/ptrace").glob("*.c")), ROOT / "native/view/view.c"]
+    sources = [*sorted((ROOT / "native/ptrace").rglob("*.c")), ROOT / "native/view/view.c"]
     folders = [f"-I{ROOT / 'native' / name}" for name in ("", "ptrace", "view")]
     subprocess.run(["gcc", "-std=gnu11", "-O1", *folders, *map(str, sources), "-o", str(program)], check=True)
     return program

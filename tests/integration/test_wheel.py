@@ -186,9 +186,10 @@ def test_the_wheel_states_the_licence_of_each_part(elsewhere: Elsewhere) -> None
         names = set(wheel.namelist())
         about = f"powercut-{__version__}.dist-info"
         metadata = wheel.read(f"{about}/METADATA").decode()
-    assert "License-Expression: Apache-2.0 AND GPL-2.0-or-later\n" in metadata
+    assert "License-Expression: Apache-2.0 AND BSD-2-Clause AND GPL-2.0-or-later\n" in metadata
     assert f"\nVersion: {__version__}\n" in metadata
-    files = {"LICENSE", "native/grind/LICENSE", "native/grind/COPYING", "native/lines/LICENSE"}
+    parts = {"native/engine/LICENSE", "native/grind/LICENSE", "native/grind/COPYING", "native/lines/LICENSE"}
+    files = {"LICENSE", *parts}
     assert {f"{about}/licenses/{file}" for file in files} <= names
     assert "powercut/py.typed" in names
     assert not [name for name in names if name.startswith(("tests", "corpus", "native"))]

@@ -56,7 +56,7 @@ def tracer() -> str:
     if installed.exists():
         return str(installed)
     target = Path(tempfile.mkdtemp(prefix="powercut-tracer-")) / "powercut-ptrace"
-    sources = [*sorted((NATIVE / "ptrace").glob("*.c")), NATIVE / "view" / "view.c"]
+    sources = [*sorted((NATIVE / "ptrace").rglob("*.c")), NATIVE / "view" / "view.c"]
     folders = [NATIVE, NATIVE / "ptrace", NATIVE / "view"]
     subprocess.run(["gcc", "-O1", *(f"-I{f}" for f in folders), *map(str, sources), "-o", str(target)], check=True)
     return str(target)

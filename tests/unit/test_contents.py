@@ -18,6 +18,7 @@ from typing import cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xxhash import xxh3_128_intdigest
 
 from powercut import _engine
 from powercut.states.content_index import ContentIndex
@@ -217,6 +218,25 @@ def test_hashes_and_files_follow_from_state_to_state(seed: int, cuts: float) -> 
             assert os.pread(file.fileno(), END, 0) == content
             before = moment
     assert len(set(known.values())) == len(known)
+
+
+def test_the_hash_of_a_block_is_xxh3_of_its_content_and_place() -> None:
+    """As Python's xxhash says it: what is kept between runs must not depend on who computes it."""
+    world = World(garbage=False)
+    fill_world(world, random.Random(7), 40, 0.7, 0.0)
+    moment = next(moments(world, random.Random(7), 1))
+    survivors = moment.engine(world.history())
+    size = survivors.size(FILE)
+    content = twin(world, moment)[0][:size].ljust(-(-size // BLOCK) * BLOCK, b"\0")
+    wanted = blocks = 0
+    for block in range(len(content) // BLOCK):
+        piece = content[block * BLOCK : (block + 1) * BLOCK]
+        if any(piece):
+            blocks += 1
+            inner = xxh3_128_intdigest(piece).to_bytes(16, "little")
+            wanted ^= xxh3_128_intdigest(inner + block.to_bytes(8, "little"))
+    assert blocks > 1
+    assert int.from_bytes(_engine.BlockHashes().update(survivors, FILE, None, size), "little") == wanted
 
 
 def test_near_blocks_have_distant_hashes() -> None:

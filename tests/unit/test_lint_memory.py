@@ -239,7 +239,7 @@ def test_busy_traces_show_every_pattern() -> None:
 
 
 def test_numbers_are_those_of_the_header() -> None:
-    header = (Path(__file__).parents[2] / "native" / "engine" / "lint.h").read_text()
+    header = (Path(__file__).parents[2] / "native" / "engine" / "lint" / "lint.h").read_text()
     numbers = {name: int(number) for name, number in re.findall(r"LINT_([A-Z_]+) = (\d+),", header)}
     assert numbers == {seen.name: seen.value for seen in Seen}
     assert SITE.itemsize == 40

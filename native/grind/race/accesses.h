@@ -4,9 +4,9 @@
 #ifndef POWERCUT_GRIND_RACE_ACCESSES_H
 #define POWERCUT_GRIND_RACE_ACCESSES_H
 
-#include "crew.h"
 #include "ranges.h"
 #include "shadow.h"
+#include "thread_states.h"
 
 /* An access to a word in one number, so that the common case, the same again, is one comparison:
  *

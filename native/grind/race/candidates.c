@@ -4,10 +4,10 @@
  */
 #include "candidates.h"
 
-#include "crew.h"
 #include "pub_tool_hashtable.h"
 #include "race.h"
 #include "stacks.h"
+#include "thread_states.h"
 
 /* How often a pair of sites has been recorded: by other threads, by the same. */
 struct pair {

@@ -5,9 +5,9 @@
  * Loads of variables, which are on a stack, in a thread's own memory or at an address that the code names,
  * are passed by: none of these lies in a mapped file, and they are the most.
  */
+#include "access_filter.h"
 #include "emit.h"
 #include "loads.h"
-#include "look.h"
 #include "order.h"
 #include "race.h"
 #include "schedule.h"
@@ -66,7 +66,7 @@ static void emit_schedule(IRSB *out, Addr pc, const struct pc_operand_bytes *acc
     ULong points;
     if (!waits_at(pc, stores, before, &points))
         return;
-    IRExpr *guard = both(out, pc_look_mapped(out, access->address), access->guard);
+    IRExpr *guard = both(out, pc_access_filter_mapped(out, access->address), access->guard);
     if (pc_board->plan.mode == PC_BOARD_DELAY)
         call(out, "pc_turns_delay", pc_turns_delay, mkIRExprVec_2(word(site), access->address), guard);
     else if (stores)
@@ -75,7 +75,7 @@ static void emit_schedule(IRSB *out, Addr pc, const struct pc_operand_bytes *acc
     else
         call(out, "pc_schedule_before_load", pc_schedule_before_load,
              mkIRExprVec_3(word(site), access->address, word(points)), guard);
-    pc_look_forget();
+    pc_access_filter_forget();
 }
 
 static Bool is_trusted(Addr pc) {
@@ -132,7 +132,7 @@ static void emit_loaded(const IRSB *in, Int index, IRSB *out, Addr pc, Bool lock
     pc_told told = load->address != NULL ? pc_race_tells(in, index, pc, locked) : 0;
     if (told != 0)
         call(out, "pc_load_seen", pc_load_seen, mkIRExprVec_2(word(told), load->address),
-             both(out, pc_look_mapped(out, load->address), load->guard));
+             both(out, pc_access_filter_mapped(out, load->address), load->guard));
 }
 
 void pc_race_emit_before(const IRSB *in, Int index, IRSB *out, Addr pc) {

@@ -4,9 +4,9 @@
 #define POWERCUT_GRIND_RACE_LOADS_H
 
 #include "board_access.h"
-#include "crew.h"
 #include "records.h"
 #include "sites.h"
+#include "thread_states.h"
 
 /* From generated code: the running thread has loaded, or is about to swap. */
 void pc_load_seen(pc_told told, Addr address);

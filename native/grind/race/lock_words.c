@@ -9,10 +9,10 @@
 #include "lock_words.h"
 
 #include "accesses.h"
-#include "crew.h"
 #include "order.h"
 #include "pub_tool_hashtable.h"
 #include "stacks.h"
+#include "thread_states.h"
 #include "threads.h"
 
 #define LARGEST_MARK 0xffffull /* that a thread leaves in a word that it takes */

@@ -9,12 +9,12 @@
  */
 #include "order.h"
 
-#include "crew.h"
 #include "emit.h"
 #include "pub_tool_hashtable.h"
 #include "race.h"
 #include "stacks.h"
 #include "symbols.h"
+#include "thread_states.h"
 #include "threads.h"
 
 #define MOST_CALLS    8u            /* of these functions, each inside the one before */
@@ -112,7 +112,7 @@ void pc_order(UInt what, Addr pc, ULong value) {
     Int file = mapped ? range->file : pc_file_number(0);
     if (file < 0)
         return;
-    pc_crew_ordered();
+    pc_thread_states_ordered();
     pc_put_one(file, (struct pc_memory){.value = value,
                                         .offset = mapped ? range->offset + (value - range->start) : 0,
                                         .stack = pc_stack(pc),

@@ -7,16 +7,16 @@
 
 #include "accesses.h"
 #include "candidates.h"
-#include "crew.h"
+#include "deadlock.h"
 #include "effects.h"
 #include "loads.h"
 #include "lock_words.h"
 #include "order.h"
-#include "room.h"
+#include "record_buffer.h"
 #include "schedule.h"
 #include "stacks.h"
-#include "stuck.h"
 #include "taint/taint.h"
+#include "thread_states.h"
 #include "threads.h"
 
 #define WORD 8u
@@ -26,7 +26,7 @@ void pc_race_start(void) {
     if (!pc_race)
         return;
     pc_schedule_start();
-    pc_stuck_start();
+    pc_deadlock_start();
     if (pc_board_wants(PC_BOARD_TAINT))
         pc_effects_start();
 }
@@ -76,7 +76,7 @@ void pc_race_flushed(const struct pc_range *range, Addr line, UInt how) {
     ULong offset = range->offset + (line - range->start);
     struct pc_shadow_page *page = pc_shadow_page(range->file, offset);
     pc_shadow_flush(pc_shadow_line(page, offset), how == PC_FLUSH_CLFLUSH);
-    pc_stuck_flushed();
+    pc_deadlock_flushed();
 }
 
 void pc_race_fenced(void) {
@@ -95,9 +95,9 @@ void pc_race_sync_var(Addr pc, Addr address, SizeT size, ULong initial) {
 void pc_race_before_call(ThreadId tid, UInt number, const UWord *args) {
     if (!pc_race)
         return;
-    pc_crew_in_call(tid, number, args);
+    pc_thread_states_in_call(tid, number, args);
     if (number == __NR_futex || number == __NR_exit_group || number == __NR_tgkill)
-        pc_stuck_before_call();
+        pc_deadlock_before_call();
 }
 
 #define MS_SYNC_BIT 4u
@@ -105,19 +105,19 @@ void pc_race_before_call(ThreadId tid, UInt number, const UWord *args) {
 void pc_race_after_call(ThreadId tid, UInt number, const UWord *args, SysRes result) {
     if (!pc_race)
         return;
-    pc_crew_out_of_call(tid);
+    pc_thread_states_out_of_call(tid);
     if (sr_isError(result))
         return;
     if (number == __NR_futex && sr_Res(result) > 0)
-        pc_crew_woken();
+        pc_thread_states_woken();
     else if ((number == __NR_clone || number == __NR_clone3) && sr_Res(result) > 0)
-        pc_crew_await((Int)sr_Res(result)); /* of a child process, too, whose state is not there */
+        pc_thread_states_await((Int)sr_Res(result)); /* of a child process, too, whose state is not there */
     else if (number == __NR_mmap || number == __NR_munmap || number == __NR_mremap)
         pc_loads_mapped();
     else if (number == __NR_msync && (args[2] & MS_SYNC_BIT) != 0)
         pc_ranges_each(args[0], args[1], on_synced);
     else if ((number == __NR_fsync || number == __NR_fdatasync) && pc_range_count > 0)
-        pc_shadow_sync((UInt)pc_file_number(pc_ask_file((Int)args[0])), 0, 0);
+        pc_shadow_sync((UInt)pc_file_number(pc_request_file((Int)args[0])), 0, 0);
 }
 
 void pc_race_kernel_reads(ThreadId tid, Addr address, SizeT size) {
@@ -138,25 +138,25 @@ void pc_race_mapped(ULong inode) {
 void pc_race_turn(ThreadId tid, ULong blocks) {
     if (!pc_race)
         return;
-    pc_crew_blocks = blocks;
-    pc_crew_turn(tid);
-    pc_stuck_look_at_clock();
+    pc_executed_blocks = blocks;
+    pc_thread_states_turn(tid);
+    pc_deadlock_look_at_clock();
 }
 
 void pc_race_turn_ends(void) {
     if (pc_race)
-        pc_crew_settle();
+        pc_thread_states_settle();
 }
 
 void pc_race_thread_created(ThreadId tid) {
     if (pc_race)
-        pc_crew_created(tid);
+        pc_thread_states_created(tid);
 }
 
 void pc_race_thread_started(ThreadId tid, Int id) {
     if (!pc_race)
         return;
-    pc_crew_started(tid, id);
+    pc_thread_states_started(tid, id);
     if (pc_guest != NULL)
         pc_order_thread((Addr)pc_guest->guest_FS_CONST, id); /* as the C library has it */
 }
@@ -164,7 +164,7 @@ void pc_race_thread_started(ThreadId tid, Int id) {
 void pc_race_thread_ended(ThreadId tid) {
     if (!pc_race)
         return;
-    pc_crew_ended(tid);
+    pc_thread_states_ended(tid);
     pc_shadow_thread_ended(tid);
 }
 
@@ -172,10 +172,10 @@ void pc_race_forked(ThreadId tid) {
     if (!pc_race)
         return;
     pc_board_forked();
-    pc_crew_forked(tid);
+    pc_thread_states_forked(tid);
 }
 
 void pc_race_at_end(void) {
     if (pc_race)
-        pc_stuck_at_end();
+        pc_deadlock_at_end();
 }

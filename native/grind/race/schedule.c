@@ -15,15 +15,15 @@
  * signals: most loads that see a store do nothing with it.
  *
  * Nothing here depends on the clock, unless a wait would be too long for a person: the same plan is the same
- * order of threads (crew.c).
+ * order of threads (thread_states.c).
  */
 #include "schedule.h"
 
 #include "accesses.h"
-#include "crew.h"
-#include "patience.h"
+#include "thread_states.h"
 #include "threads.h"
 #include "turns.h"
+#include "wait_limit.h"
 
 #define ROUNDS_AFTER_HIT 3u /* turns that readers get for what follows from their load */
 
@@ -93,9 +93,9 @@ static Bool is_meant(const struct pc_board_sync *sync, const struct pc_place *pl
 /* Lets go who waits at a point: all, or those who want to load what was stored. */
 static void release(UInt number, const struct pc_place *stored) {
     for (UInt tid = 1; tid < PC_CHANNEL_SLOTS; tid++) {
-        struct pc_member *member = &pc_crew[tid];
-        if (member->waiting && member->point == number && (stored == NULL || overlap(&member->place, stored)))
-            member->waiting = False;
+        struct pc_thread_state *thread = &pc_thread_states[tid];
+        if (thread->waiting && thread->point == number && (stored == NULL || overlap(&thread->place, stored)))
+            thread->waiting = False;
     }
 }
 
@@ -112,14 +112,14 @@ static void give_up(UInt number) {
 /* Nobody can go on: one of those that wait here is made the privileged one. */
 static void choose(UInt number) {
     struct pc_board_sync *sync = &pc_board->syncs[number];
-    struct pc_member *waiting[PC_CHANNEL_SLOTS], *chosen = NULL;
+    struct pc_thread_state *waiting[PC_CHANNEL_SLOTS], *chosen = NULL;
     UInt count = 0;
     for (UInt tid = 1; tid < PC_CHANNEL_SLOTS; tid++) {
-        if (!pc_crew[tid].waiting || pc_crew[tid].index == 0)
+        if (!pc_thread_states[tid].waiting || pc_thread_states[tid].index == 0)
             continue;
-        if (pc_crew[tid].index == sync->privileged)
-            chosen = &pc_crew[tid];
-        waiting[count++] = &pc_crew[tid];
+        if (pc_thread_states[tid].index == sync->privileged)
+            chosen = &pc_thread_states[tid];
+        waiting[count++] = &pc_thread_states[tid];
     }
     if (chosen == NULL)
         chosen = waiting[next_random() % count];
@@ -130,22 +130,22 @@ static void choose(UInt number) {
 }
 
 static void wait_at(UInt number, const struct pc_place *place) {
-    struct pc_member *self = pc_self();
-    struct pc_patience patience = pc_patience(pc_board->plan.wait_rounds, pc_board->plan.wait_ms);
+    struct pc_thread_state *self = pc_self();
+    struct pc_wait_limit limit = pc_wait_limit(pc_board->plan.wait_rounds, pc_board->plan.wait_ms);
     self->point = number;
     self->place = *place;
     self->waiting = True;
     pc_board->syncs[number].waits++;
     while (self->waiting) {
-        enum pc_round round = pc_crew_let_run();
+        enum pc_round round = pc_thread_states_let_run();
         if (!self->waiting)
             break;
         if (round == PC_ROUND_DEAD)
             (has_privileged ? give_up : choose)(number);
-        else if (pc_patience_ends(&patience, round))
+        else if (pc_wait_limit_reached(&limit, round))
             give_up(number);
     }
-    pc_crew_turn(pc_running);
+    pc_thread_states_turn(pc_running);
 }
 
 static Bool answers(const struct point *point, const struct pc_place *place) {
@@ -169,7 +169,7 @@ static Bool are_of_another(const struct pc_place *place) {
 static void reach(UInt number, const struct pc_place *place) {
     struct pc_board_sync *sync = &pc_board->syncs[number];
     struct point *point = &points[number];
-    if (pc_crew_living() < 2)
+    if (pc_thread_states_living() < 2)
         return; /* setting up, or cleaning up */
     sync->reached++;
     if (!answers(point, place)) {
@@ -212,12 +212,12 @@ void pc_schedule_before_load(pc_site site, Addr address, ULong meant) {
 
 /* Others run until what follows from their loads is there, or nobody loads what was stored. */
 static void wait_for_readers(struct point *point) {
-    struct pc_patience patience = pc_patience(pc_board->plan.writer_rounds, pc_board->plan.writer_ms);
+    struct pc_wait_limit limit = pc_wait_limit(pc_board->plan.writer_rounds, pc_board->plan.writer_ms);
     UInt after_hit = 0, hits = 0;
     writers++;
     while (after_hit < ROUNDS_AFTER_HIT) {
-        enum pc_round round = pc_crew_let_run();
-        if (round == PC_ROUND_DEAD || pc_patience_ends(&patience, round))
+        enum pc_round round = pc_thread_states_let_run();
+        if (round == PC_ROUND_DEAD || pc_wait_limit_reached(&limit, round))
             break;
         after_hit = hits != point->hits ? 0 : after_hit + (round == PC_ROUND_RUN && hits > 0);
         hits = point->hits;
@@ -233,7 +233,7 @@ static UInt stores_of(const struct pc_board_sync *sync) {
 static void signal_at(UInt number, const struct pc_place *place) {
     struct pc_board_sync *sync = &pc_board->syncs[number];
     struct point *point = &points[number];
-    if (pc_crew_living() < 2 || point->signalled)
+    if (pc_thread_states_living() < 2 || point->signalled)
         return;
     sync->signals++;
     Bool first = point->again == 0;
@@ -241,7 +241,7 @@ static void signal_at(UInt number, const struct pc_place *place) {
     release(number, place);
     wait_for_readers(point);
     point->signalled = False;
-    pc_crew_turn(pc_running);
+    pc_thread_states_turn(pc_running);
     if (first && point->hits == 0)
         point->again = pc_self()->index;
     else if (point->given >= stores_of(sync))
@@ -274,6 +274,6 @@ void pc_schedule_before_flush(Addr line) {
         with_parts_kept(signal_at, i, &stored);
         point->again = 0;
     }
-    pc_patience_flushed();
+    pc_wait_limit_flushed();
     pc_turns_at_flush(writers > 0);
 }

@@ -7,8 +7,8 @@
  */
 #include "shadow.h"
 
-#include "crew.h"
 #include "pub_tool_hashtable.h"
+#include "thread_states.h"
 #include "threads.h"
 
 #define RECENT 256u

@@ -7,23 +7,23 @@
  */
 #include "turns.h"
 
-#include "crew.h"
 #include "ranges.h"
+#include "thread_states.h"
 
 #define ONE_IN 4u  /* flushes before which others have a turn, if nobody waits; */
 #define FEWER  16u /* after each of so many lots, less often: long runs need not take much longer */
 
 static ULong next_lot(void) {
-    struct pc_member *self = pc_self();
+    struct pc_thread_state *self = pc_self();
     return pc_mix(pc_mix(pc_board->plan.seed, self->index), self->lots++);
 }
 
 void pc_turns_at_flush(Bool wanted) {
-    if (pc_crew_living() < 2)
+    if (pc_thread_states_living() < 2)
         return;
     if (next_lot() % (ONE_IN + pc_self()->lots / FEWER) == 0 || wanted) {
         UInt parts = pc_parts; /* generated code has things under way that another thread would overwrite */
-        pc_crew_pause();
+        pc_thread_states_pause();
         pc_parts = parts;
     }
 }
@@ -35,12 +35,12 @@ static Bool is_mapped(Addr address) {
 
 void pc_turns_delay(pc_site site, Addr address) {
     const struct pc_board_plan *plan = &pc_board->plan;
-    if (plan->delay_us == 0 || !is_mapped(address) || pc_crew_living() < 2)
+    if (plan->delay_us == 0 || !is_mapped(address) || pc_thread_states_living() < 2)
         return;
     if (plan->delay_one_in > 1 && next_lot() % plan->delay_one_in != 0)
         return;
     UInt parts = pc_parts;
     pc_board->delays++;
-    pc_crew_nap((UInt)(next_lot() % plan->delay_us) + 1);
+    pc_thread_states_nap((UInt)(next_lot() % plan->delay_us) + 1);
     pc_parts = parts;
 }

@@ -4,9 +4,9 @@
  */
 #include "access.h"
 
+#include "access_filter.h"
 #include "emit.h"
 #include "flow.h"
-#include "look.h"
 #include "memory.h"
 #include "threads.h"
 #include "versions.h"

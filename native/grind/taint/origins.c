@@ -5,10 +5,10 @@
  */
 #include "origins.h"
 
-#include "ask.h"
 #include "faults.h"
 #include "memory.h"
 #include "records.h"
+#include "requests.h"
 #include "sets.h"
 #include "threads.h"
 #include "touches.h"

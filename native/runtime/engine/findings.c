@@ -1,4 +1,6 @@
-/* Findings of all threads: looked up by kind and places, added to the channel when new, counted when not. */
+/* Findings of all threads: looked up by kind and places, added to the channel when new, counted when not.
+ * Their table never grows, as the channel has room for so many, and points into memory that two processes
+ * share: so it is not one of hash_table.h. */
 #include "findings.h"
 
 #include "writers.h"

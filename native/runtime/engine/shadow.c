@@ -1,4 +1,8 @@
-/* Shadow memory as pages of sorted spans. */
+/* Shadow memory as pages of sorted spans.
+ *
+ * The table of pages is one of its own, not hash_table.h's: each store of a program passes through it, so its
+ * slots are the upper bits of the hash, which spreads neighbouring pages evenly, and most searches end
+ * before, in `recent`. */
 #include "shadow.h"
 
 #include <stdlib.h>

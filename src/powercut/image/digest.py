@@ -22,7 +22,7 @@ from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.tree import ROOT
 
-IMAGE_FORMAT = 1  # to be raised when the same content would be digested, or built on disk, in another way
+IMAGE_FORMAT = 2  # to be raised when the same content would be digested, or built on disk, in another way
 Entry = tuple[int, bytes]
 _FACTS = Struct("<3q")  # of an object: kind, mode, size
 _OUTSIDE = -1  # where the data folder itself has its name

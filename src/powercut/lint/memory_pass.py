@@ -33,7 +33,7 @@ SITE = np.dtype(
 
 
 class Seen(IntEnum):
-    """What the engine tells apart: enum lint_pattern of native/engine/lint.h."""
+    """What the engine tells apart: enum lint_pattern of native/engine/lint/lint.h."""
 
     UNFLUSHED = 1
     UNFENCED = 2

@@ -1,9 +1,10 @@
 """Syncs that the tracer puts in while it records, where the program does not call them.
 
 Before: a trace of the program, and for each sync two of its events: the call whose effect must be durable, and the call
-in front of which the sync belongs. After: a plan that the tracer can read (native/ptrace/added.h). Calls are known by
-the names of their stacks, which are the same in every run. A sync stands in a line of the program, whoever calls it and
-whatever a compiler made of it: all stacks of the trace whose innermost line of the user's own is that line are meant.
+in front of which the sync belongs. After: a plan that the tracer can read (native/ptrace/added_syncs/added.h). Calls
+are known by the names of their stacks, which are the same in every run. A sync stands in a line of the program, whoever
+calls it and whatever a compiler made of it: all stacks of the trace whose innermost line of the user's own is that line
+are meant.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Names of call stacks that are the same in every run of the same programs.
 
 Before: a stack of a trace, whose ids and addresses are those of one run. After: a number of 64 bits made of what does
-not change, as native/ptrace/stack_name.h says; the tracer makes the same while it records, to know a call again.
+not change, as native/ptrace/stacks/stable_name.h says; the tracer makes the same while it records, to know a call
+again.
 """
 
 from __future__ import annotations

@@ -1,0 +1,26 @@
+/* Writing records into a segment, one behind the other. */
+#ifndef POWERCUT_GUARD_OUTPUT_H
+#define POWERCUT_GUARD_OUTPUT_H
+
+#include "guard/records.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct pc_guard_output {
+    int file;
+    uint32_t salt;
+    char *buffer; /* made when it is needed */
+    size_t filled;
+    uint64_t written; /* bytes that are in the file */
+};
+
+/* A record, with the right checksum; false: errno. */
+bool pc_guard_put(struct pc_guard_output *output, const struct pc_guard_record *record, const char *data);
+bool pc_guard_flush(struct pc_guard_output *output);
+
+/* Writes all of it, at an offset or (-1) where the file is; false: errno. */
+bool pc_write_all(int file, const char *data, size_t size, off_t at);
+
+#endif
