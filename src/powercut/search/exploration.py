@@ -29,8 +29,10 @@ from powercut.search.image_keys import ImageKeys, OutputKey
 from powercut.search.image_questions import ImageQuestions
 from powercut.search.jobs import Executor
 from powercut.search.state_intake import StateIntake
+from powercut.states.behaviors.tour import BehaviorTour
 from powercut.states.state import State
-from powercut.states.strategies import is_enumerable, joint_queue, total_of
+from powercut.states.state_counts import total_of
+from powercut.states.strategies import Tally, joint_queue
 from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 from powercut.states.timelines import Rows
@@ -75,6 +77,7 @@ class Exploration:
         self._questions = ImageQuestions(self._images, self._report_progress)
         rows = Rows(timelines, keys.key)
         self._searched = {number: timelines[number] for number in rows.leaders}
+        self._tallies = {number: Tally(timeline) for number, timeline in self._searched.items()}
         self._diagnosis = Diagnosis(
             timelines,
             self.places,
@@ -98,6 +101,12 @@ class Exploration:
         """What the user should know about the check."""
         return self._images.notes
 
+    @property
+    def behaviors(self) -> list[tuple[str, BehaviorTour]]:
+        """What representative testing made of each model, by its name, if it came to that."""
+        tours = [(self._searched[number].label, tally.behaviors) for number, tally in self._tallies.items()]
+        return [(name, tour) for name, tour in tours if tour is not None]
+
     def judge(self, number: int, questions: Sequence[Question]) -> list[Verdict]:
         """Judge some states now, from memory where that is known."""
         return [verdict for verdict in self.ask(number, questions, never) if verdict is not None]
@@ -117,8 +126,7 @@ class Exploration:
             self._settle()
             self._count_states()
             self.finished = finished
-            everything = self._strategies == STRATEGY_NAMES and all(map(is_enumerable, self._searched.values()))
-            self.counts.exhausted = finished and everything
+            self.counts.exhausted = finished and self._strategies_hold_everything()
         except KeyboardInterrupt:
             self.interrupted = True
         self.counts.unexplained = self._diagnosis.unexplained + len(self._failures)
@@ -129,7 +137,7 @@ class Exploration:
         """All timelines, turn by turn; whether their queue came to an end."""
         repeats, tired = Counter[int](), set[int]()
         seen: dict[int, set[tuple[int, int]]] = {number: set() for number in self._searched}
-        for number, strategy, state in joint_queue(self._searched, self._seed, self._strategies, tired):
+        for number, strategy, state in joint_queue(self._searched, self._seed, self._strategies, tired, self._tallies):
             pass_on()
             if self._spending.over() or (self._diagnosis.waiting and self._spending.nearly_over):
                 return False
@@ -151,6 +159,10 @@ class Exploration:
                 self._count_states()
             self._report_progress()
         return not tired
+
+    def _strategies_hold_everything(self) -> bool:
+        tallies = self._tallies.values()
+        return self._strategies == STRATEGY_NAMES and all(tally.counts.is_enumerable() for tally in tallies)
 
     def _settle(self) -> None:
         """Wait for what is still being judged, unless nobody waits for it, and explain what was left for later."""
@@ -181,7 +193,7 @@ class Exploration:
     def _count_states(self) -> None:
         """How many states there are in all: that takes time, which nobody should wait for before the first finding."""
         if self.counts.total is None and self._strategies == STRATEGY_NAMES:
-            self.counts.total = total_of([*self._searched.values()], self._seed)
+            self.counts.total = total_of([tally.counts for tally in self._tallies.values()], self._seed)
 
     def _taken(self) -> int:
         """How many states count against the budget; questions do not."""
