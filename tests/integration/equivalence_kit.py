@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.image.scratch import ScratchPolicy
+from powercut.image.state_image import StateImages
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.verdict import Verdict
 from powercut.search.decision_tree import says_the_same
@@ -42,7 +43,7 @@ def compare(
 ) -> Comparison:
     """Have every state judged by the check, and then again as far as equivalence needs it."""
     oracle = CommandOracle(check, 20.0, environment, closely=closely)
-    with LocalExecutor([timeline], oracle, data, WORKERS, 20.0, ScratchPolicy(), views) as executor:
+    with LocalExecutor([StateImages(timeline)], oracle, data, WORKERS, 20.0, ScratchPolicy(), views) as executor:
         truth = _judge(executor, [Job(number, 0, state) for number, state in enumerate(states)])
         equivalence = Equivalence([timeline], WORKERS, always=True)
         comparison = Comparison(0, 0, [], [], equivalence.notes)

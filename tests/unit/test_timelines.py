@@ -12,7 +12,7 @@ import pytest
 from powercut.findings.finding import Finding
 from powercut.image.digest import Digester
 from powercut.image.folder import ImageFolder
-from powercut.image.state_image import StateImage
+from powercut.image.state_image import StateImage, StateImages
 from powercut.model.filesystem import FILE_SYSTEMS, GROUPS, file_systems
 from powercut.states.rules import ExtraSync
 from powercut.states.strategies import FIRST_TURN, joint_queue, queue
@@ -145,11 +145,11 @@ def test_a_folder_on_disk_goes_on_from_row_to_row(tmp_path: Path) -> None:
     for seed, trace in enumerate(traces):
         timelines = [Timeline(trace, row) for row in FILE_SYSTEMS.values()]
         work = tmp_path / str(seed)
-        folder = ImageFolder(work / "root", work / "store", timelines[0])
+        folder = ImageFolder(work / "root", work / "store", StateImages(timelines[0]))
         places = [(n, s) for n, timeline in enumerate(timelines) for s in some_states(timeline, seed)[:8]]
         random.Random(seed).shuffle(places)
         for position, (number, state) in enumerate(places):
-            folder.turn_to(timelines[number])
+            folder.turn_to(StateImages(timelines[number]))
             if position % 3:  # now and then two turns without a move
                 folder.move_to(state)
                 found = [path for path in (work / "root").rglob("*") if path.is_file()]
