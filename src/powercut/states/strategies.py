@@ -49,26 +49,42 @@ class Tally:
 
 
 Strategy = Callable[[Timeline, random.Random, Tally], Iterator[State]]
+_BY_NAME: dict[str, Strategy] = {}
 
 
+def _strategy(name: str) -> Callable[[Strategy], Strategy]:
+    """Give a strategy its name, which must have a place in the order of `STRATEGY_NAMES`."""
+    assert name in STRATEGY_NAMES, name
+
+    def named(strategy: Strategy) -> Strategy:
+        _BY_NAME[name] = strategy
+        return strategy
+
+    return named
+
+
+@_strategy("only-guaranteed")
 def only_guaranteed(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """The disk wrote nothing it did not have to."""
     for point in _points_by_novelty(timeline):
         yield State(point, Base.GUARANTEED, frozenset())
 
 
+@_strategy("failure-points")
 def killed_at_failure_points(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """The program was killed where it relies on what it stored, and nothing was lost; each call stack once."""
     for point in failure_points(timeline):
         yield point.state
 
 
+@_strategy("store-points")
 def killed_at_stores(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """The program was killed right before a change, and nothing was lost; each call stack once."""
     for point in failure_points(timeline, Granularity.STORE):
         yield point.state
 
 
+@_strategy("prefixes")
 def prefixes(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """The program was killed between two calls and nothing was lost, new call stacks first."""
     outputs = np.array([index for index, _ in timeline.outputs], np.int64)
@@ -80,18 +96,21 @@ def prefixes(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[S
     yield State(timeline.end, Base.ISSUED, frozenset())
 
 
+@_strategy("one-missing")
 def one_missing(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Everything survived but one update, and what cannot be without it."""
     for point, update in _pending_by_novelty(timeline):
         yield timeline.without([update], point)
 
 
+@_strategy("one-early")
 def one_early(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Nothing survived beyond the guaranteed but one update, and what it cannot be without."""
     for point, update in _pending_by_novelty(timeline):
         yield timeline.with_only([update], point)
 
 
+@_strategy("torn")
 def torn(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """One call survived in part: its first pieces, or its last."""
     for point in _points_by_novelty(timeline):
@@ -104,6 +123,7 @@ def torn(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State
                 yield timeline.with_only(pieces[:cut], point)
 
 
+@_strategy("pairs")
 def pairs(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Two updates missing, or two early."""
     for point in _points_by_novelty(timeline):
@@ -115,6 +135,7 @@ def pairs(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[Stat
                 yield timeline.with_only(pair, point)
 
 
+@_strategy("exhaustive")
 def exhaustive(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Every state of every point that has few enough of them."""
     for point in timeline.points:
@@ -122,6 +143,7 @@ def exhaustive(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator
             yield from Lattice(timeline, point).states()
 
 
+@_strategy("samples")
 def samples(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Random states of the points that are too large to enumerate; without end."""
     large = tally.counts.large_points()
@@ -134,6 +156,7 @@ def samples(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[St
             yield make(some, point)
 
 
+@_strategy("representatives")
 def representative_behaviors(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """One of each kind of thing that the program does, every way it can be cut off (Pathfinder)."""
     if is_grouped(timeline):
@@ -146,19 +169,7 @@ def is_grouped(timeline: Timeline) -> bool:
     return len(timeline.updates) <= MOST_GROUPED
 
 
-STRATEGIES: dict[str, Strategy] = {
-    "one-missing": one_missing,
-    "only-guaranteed": only_guaranteed,
-    "failure-points": killed_at_failure_points,
-    "store-points": killed_at_stores,
-    "one-early": one_early,
-    "prefixes": prefixes,
-    "torn": torn,
-    "representatives": representative_behaviors,
-    "pairs": pairs,
-    "exhaustive": exhaustive,
-    "samples": samples,
-}
+STRATEGIES: dict[str, Strategy] = {name: _BY_NAME[name] for name in STRATEGY_NAMES}  # their order is said there
 
 
 def queue(timeline: Timeline, seed: int, names: Sequence[str] = STRATEGY_NAMES) -> Iterator[tuple[str, State]]:
