@@ -37,8 +37,10 @@ NO_JOB = -(2**62)
 class MessageError(EnvironmentFailure):
     """What came is no message."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__("broken-message", f"a worker or a node said what cannot be understood: {why}.")
+    @classmethod
+    def because(cls, why: str) -> MessageError:
+        """What is wrong with it."""
+        return cls("broken-message", f"a worker or a node said what cannot be understood: {why}.")
 
 
 class Message(IntEnum):
@@ -147,7 +149,7 @@ def frames(buffer: bytearray) -> list[tuple[Message, Any]]:
     while len(buffer) - at >= _HEAD.size:
         length, number = _HEAD.unpack_from(buffer, at)
         if length > _LONGEST or number not in _KINDS:
-            raise MessageError(f"a message of kind {number} with {length} bytes")
+            raise MessageError.because(f"a message of kind {number} with {length} bytes")
         if len(buffer) - at - _HEAD.size < length:
             break
         at += _HEAD.size
@@ -166,7 +168,7 @@ def _decoded(kind: Message, body: bytes) -> Any:
     try:
         return _BODIES[kind].decode(body)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise MessageError(str(error)) from error
+        raise MessageError.because(str(error)) from error
 
 
 def pack_jobs(jobs: Sequence[Job]) -> bytes:
@@ -185,7 +187,7 @@ def unpack_jobs(messages: Sequence[tuple[Message, Any]]) -> Iterator[Job]:
     """The jobs of some messages, which hold nothing else."""
     for kind, batch in messages:
         if kind is not Message.JOBS:
-            raise MessageError(f"{kind.name} instead of jobs")
+            raise MessageError.because(f"{kind.name} instead of jobs")
         yield from (packed.job() for packed in batch)
 
 
@@ -217,11 +219,11 @@ def unpack_setup(message: tuple[Message, Any], structure: type[Any]) -> Any:
     """The same, as a structure of that type."""
     kind, body = message
     if kind is not Message.SETUP:
-        raise MessageError(f"{kind.name} instead of how to judge")
+        raise MessageError.because(f"{kind.name} instead of how to judge")
     try:
         return msgspec.convert(json.loads(body), structure)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise MessageError(str(error)) from error
+        raise MessageError.because(str(error)) from error
 
 
 def _bytes(text: str) -> bytes:
@@ -232,7 +234,7 @@ def _text(text: bytes) -> str:
     try:
         return text.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        raise MessageError(str(error)) from error
+        raise MessageError.because(str(error)) from error
 
 
 def _bits(bits: int) -> int | bytes:

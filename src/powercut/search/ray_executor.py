@@ -178,7 +178,7 @@ class RayExecutor:
                 if node.running.pop(result.id, None) is not None:
                     self._done.append(result)
         else:
-            raise MessageError(f"{kind.name} from node {node.name}")
+            raise MessageError.because(f"{kind.name} from node {node.name}")
 
     def _lose(self, node: _Node) -> None:
         """What a dead node was doing goes back to the front of the queue."""
