@@ -28,7 +28,7 @@ from powercut.search.events import Event
 from powercut.search.exploration import Exploration
 from powercut.search.jobs import Job, Result
 from powercut.states.state import State
-from powercut.states.strategies import STRATEGIES
+from powercut.states.strategies import STRATEGIES, Tally
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
 
@@ -118,11 +118,15 @@ def shares(states: int, spent: dict[str, tuple[int, float]]) -> Any:
     """A queue in which every strategy has an equal share; notes how many states each gave, and in how many seconds."""
 
     def queue(
-        timelines: Mapping[int, Timeline], seed: int, names: Sequence[str], tired: Container[int]
+        timelines: Mapping[int, Timeline],
+        seed: int,
+        names: Sequence[str],
+        tired: Container[int],
+        tallies: Mapping[int, Tally],
     ) -> Iterator[tuple[int, str, State]]:
         for name in names:
             start = time.perf_counter()
-            drawn = STRATEGIES[name](timelines[0], random.Random(seed))
+            drawn = STRATEGIES[name](timelines[0], random.Random(seed), tallies[0])
             for count, state in enumerate(islice(drawn, states // len(names))):
                 yield 0, name, state
                 spent[name] = (count + 1, time.perf_counter() - start)

@@ -11,7 +11,7 @@ import numpy as np
 
 from powercut.states import strategies
 from powercut.states.state import State
-from powercut.states.strategies import STRATEGIES, joint_queue
+from powercut.states.strategies import STRATEGIES, Tally, joint_queue
 from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 
@@ -29,7 +29,11 @@ def turns(names: Sequence[str], first: int) -> Order:
 
     def states(timelines: Timelines) -> Iterator[tuple[int, str, State]]:
         each = ((name, number) for name in names for number in timelines)
-        waiting = [(number, name, STRATEGIES[name](timelines[number], random.Random(0))) for name, number in each]
+        tallies = {number: Tally(timeline) for number, timeline in timelines.items()}
+        waiting = [
+            (number, name, STRATEGIES[name](timelines[number], random.Random(0), tallies[number]))
+            for name, number in each
+        ]
         turn = first
         while waiting:
             going_on = []

@@ -22,7 +22,7 @@ from known_bugs import TARGETS
 
 from powercut.model.filesystem import file_systems
 from powercut.settings import Settings
-from powercut.states.strategies import STRATEGIES, total_states
+from powercut.states.strategies import STRATEGIES, Tally
 from powercut.states.timeline import Timeline
 from powercut.trace.reader import Trace
 
@@ -79,8 +79,9 @@ def states_of(known: Known, trace: Trace) -> tuple[int | None, int]:
     """How many states there are in all, None where they are too many to count, and how many of representatives."""
     settings = Settings(**known.settings)
     timeline = Timeline(trace, file_systems(settings.fs, settings.memory)[0])
-    states = STRATEGIES["representatives"](timeline, random.Random(0))
-    total = total_states(timeline)
+    tally = Tally(timeline)
+    states = STRATEGIES["representatives"](timeline, random.Random(0), tally)
+    total = tally.counts.total()
     return total if isinstance(total, int) else None, sum(1 for _ in islice(states, MOST))
 
 

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -36,6 +38,7 @@ struct options {
     const char *added;       /* a plan of syncs to put in; NULL: none */
     struct pc_grind_board boards[PC_GRIND_BOARDS];
     pid_t attach; /* 0: start a program */
+    pid_t parent; /* we end when it does; 0: nobody in particular */
     bool no_stacks;
     bool no_shortcuts;
     bool stop_at_mapping;
@@ -53,11 +56,11 @@ static void __attribute__((noreturn, format(printf, 2, 3))) die(int code, const 
     exit(code);
 }
 
-static pid_t parse_pid(const char *text) {
+static pid_t parse_pid(const char *option, const char *text) {
     char *end;
     long value = strtol(text, &end, 10);
     if (*text == '\0' || *end != '\0' || value <= 0 || value > INT_MAX)
-        die(EXIT_TRACER, "--attach wants a process id, not '%s'", text);
+        die(EXIT_TRACER, "%s wants a process id, not '%s'", option, text);
     return (pid_t)value;
 }
 
@@ -77,14 +80,23 @@ static void add_board(struct options *options, const char *text) {
 
 static struct options parse_options(int argc, char **argv) {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},    {"dir", required_argument, NULL, 'd'},
-        {"view", required_argument, NULL, 'v'},      {"cwd", required_argument, NULL, 'c'},
-        {"stdout", required_argument, NULL, '1'},    {"stderr", required_argument, NULL, '2'},
-        {"no-stacks", no_argument, NULL, 'n'},       {"attach", required_argument, NULL, 'a'},
-        {"no-shortcuts", no_argument, NULL, 's'},    {"memory-tool", required_argument, NULL, 'm'},
-        {"stop-at-mapping", no_argument, NULL, 'p'}, {"board", required_argument, NULL, 'b'},
-        {"looks", no_argument, NULL, 'l'},           {"original", required_argument, NULL, 'r'},
-        {"added", required_argument, NULL, 'x'},     {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},
+        {"dir", required_argument, NULL, 'd'},
+        {"view", required_argument, NULL, 'v'},
+        {"cwd", required_argument, NULL, 'c'},
+        {"stdout", required_argument, NULL, '1'},
+        {"stderr", required_argument, NULL, '2'},
+        {"no-stacks", no_argument, NULL, 'n'},
+        {"attach", required_argument, NULL, 'a'},
+        {"no-shortcuts", no_argument, NULL, 's'},
+        {"memory-tool", required_argument, NULL, 'm'},
+        {"stop-at-mapping", no_argument, NULL, 'p'},
+        {"board", required_argument, NULL, 'b'},
+        {"looks", no_argument, NULL, 'l'},
+        {"original", required_argument, NULL, 'r'},
+        {"added", required_argument, NULL, 'x'},
+        {"parent", required_argument, NULL, 'P'},
+        {NULL, 0, NULL, 0},
     };
     struct options options = {0};
     int letter;
@@ -134,7 +146,10 @@ static struct options parse_options(int argc, char **argv) {
             options.looks = true;
             break;
         case 'a':
-            options.attach = parse_pid(optarg);
+            options.attach = parse_pid("--attach", optarg);
+            break;
+        case 'P':
+            options.parent = parse_pid("--parent", optarg);
             break;
         default:
             die(EXIT_TRACER, "unknown option or missing value: %s", argv[optind - 1]);
@@ -148,6 +163,15 @@ static struct options parse_options(int argc, char **argv) {
     if (options.attach != 0 && options.memory_tool != NULL)
         die(EXIT_TRACER, "a running process cannot be attached to with --memory-tool");
     return options;
+}
+
+/* Whoever started us may be killed: then the program ends, too, which never outlives us. The signal is asked
+ * for first: a parent that ended before that is not our parent any more. */
+static void end_with(pid_t parent) {
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
+        die(EXIT_TRACER, "cannot end with process %d: %s", parent, strerror(errno));
+    if (getppid() != parent)
+        exit(EXIT_TRACER);
 }
 
 /* Each traced thread costs a descriptor. Done after the program is forked, which keeps its own limit. */
@@ -288,6 +312,8 @@ int main(int argc, char **argv) {
     char error[PATH_MAX + 256], cwd[PATH_MAX];
     struct pc_recorder recorder = {0};
     struct options options = parse_options(argc, argv);
+    if (options.parent != 0)
+        end_with(options.parent);
     recorder.writer = pc_writer_open(options.output, error, sizeof(error));
     if (recorder.writer == NULL)
         die(EXIT_TRACER, "%s", error);

@@ -142,7 +142,7 @@ def other_json(run: Path) -> None:
 
 
 def newer(run: Path) -> None:
-    (run / "run.json").write_text((run / "run.json").read_text().replace('"format": 1', '"format": 2'))
+    (run / "run.json").write_text((run / "run.json").read_text().replace('"format": 2', '"format": 3'))
 
 
 def other_model(run: Path) -> None:
@@ -159,7 +159,7 @@ DAMAGE = {
     broken_json: "is not a saved run: Expecting property name enclosed in double quotes: line 1 column 2 (char 1). "
     "[broken-run]",
     other_json: "is not a saved run: Expected `array`, got `int` - at `$.findings`. [broken-run]",
-    newer: "this one reads format 1. Run powercut explore .powercut/runs/0001/trace, or use that powercut. "
+    newer: "this one reads format 2. Run powercut explore .powercut/runs/0001/trace, or use that powercut. "
     "[other-run-format]",
     other_model: ".powercut/runs/0001 was made with the unknown model 'zfs-ordered'. [broken-run]",
     no_trace: "cannot read the trace .powercut/runs/0001/trace: No such file or directory. [trace-unreadable]",

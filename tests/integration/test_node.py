@@ -14,7 +14,7 @@ from powercut.errors import EnvironmentFailure
 from powercut.search.events import Event
 from powercut.search.jobs import Job
 from powercut.search.judging import Judging
-from powercut.search.messages import Message, frames, pack_jobs, unpack_result
+from powercut.search.messages import FailureMessage, Message, frames, pack_jobs
 from powercut.search.node_link import NodeLink
 from powercut.search.ray_executor import require_ray
 from powercut.settings import Settings
@@ -85,7 +85,7 @@ def test_a_node_gives_the_same_verdicts_as_workers_here(tmp_path: Path) -> None:
         received += content
         for kind, said in frames(received):
             for packed in said if kind is Message.RESULTS else ():
-                result = unpack_result(packed)
+                result = packed.result()
                 assert result.id not in there
                 there[result.id] = result.verdict
     link.stop()
@@ -98,11 +98,15 @@ def test_a_node_gives_the_same_verdicts_as_workers_here(tmp_path: Path) -> None:
 def test_a_node_on_which_the_check_is_another_one_says_so(tmp_path: Path) -> None:
     judging, trace, _ = prepare(tmp_path)
     link = start(judging, trace, check=b"another")
-    slug, message, _ = receive(link, Message.FAILED)  # type: ignore[misc]
+    failure = receive(link, Message.FAILED)
+    assert isinstance(failure, FailureMessage)
+    slug, message, _ = failure.words()
     assert (slug, "the check on node here is not the one" in message) == ("node-differs", True)
     link.stop()
     link = start(judging, trace, folder=str(tmp_path / "not there"), views=True)
-    slug, message, _ = receive(link, Message.FAILED)  # type: ignore[misc]
+    failure = receive(link, Message.FAILED)
+    assert isinstance(failure, FailureMessage)
+    slug, message, _ = failure.words()
     assert (slug, "cannot show images" in message) == ("node-differs", True)
     link.stop()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
+from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState, StackFrame
 from powercut.lint.misuse import make_misuse
 from powercut.lint.patterns import RENAME_UNSYNCED
 from powercut.report.formats import Setting
@@ -45,7 +45,7 @@ def sample_run() -> SavedRun:
 def hostile_run(text: str = HOSTILE) -> SavedRun:
     """The same with a text from outside wherever one can be."""
     run = sample_run()
-    where = Location(f"/{text}", 3, text, "lost", text, (f"{text} at /{text}:3", text))
+    where = Location(f"/{text}", 3, text, "lost", text, (StackFrame(text, f"/{text}", 3), StackFrame(text)))
     for one in (*run.findings, *run.misuses):
         one.message, one.locations = text, [where]
     for one in run.findings:
@@ -65,7 +65,8 @@ def setting_of(run: SavedRun, folder: Path) -> Setting:
 
 def place(line: int, role: str, what: str) -> Location:
     """A line of the demo, with a stack as the tracer gives one."""
-    frames = ("__libc_write at sysdeps/write.c:26", f"save at {SOURCE}:{line}", f"<module> at {SOURCE}:14")
+    library = StackFrame("__libc_write", "sysdeps/write.c", 26)
+    frames = (library, StackFrame("save", SOURCE, line), StackFrame("<module>", SOURCE, 14))
     return Location(SOURCE, line, "save", role, what, frames)
 
 

@@ -16,6 +16,7 @@ from powercut.states.behaviors.operations import Operations, operations_of
 from powercut.states.behaviors.order import order_of
 from powercut.states.behaviors.parts import parts_of
 from powercut.states.behaviors.runs import Runs
+from powercut.states.behaviors.tour import BehaviorTour
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import FRAME, Fence, Flush, Kind, MemoryKind, TableKind
 from powercut.trace.reader import Trace
@@ -190,8 +191,8 @@ def test_functions_too_far_above_others_are_left_out_and_that_is_said() -> None:
             program.write(f"f{level}:1", "f")
         calls.append(f"f{level}:2")
     found = representatives_of(program.timeline())
-    assert found.counts()["functions_left_out"] == 2
-    assert "2 functions more than 6 levels above others were left out" in found.cuts()
+    assert BehaviorTour(found).counts()["functions_left_out"] == 2
+    assert "2 functions more than 6 levels above others were left out" in BehaviorTour(found).cuts()
 
 
 # What makes two behaviors alike

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.states.behaviors import explore, runs
 from powercut.states.behaviors.explore import Detail, closed_sets, detail_of
-from powercut.states.behaviors.find import Representatives, representatives, representatives_of
+from powercut.states.behaviors.find import Representatives, representatives_of
 from powercut.states.behaviors.functions import function_runs, segments
 from powercut.states.behaviors.graph import Behavior, Graph, graph_of, nodes_of
 from powercut.states.behaviors.groups import group
@@ -23,6 +23,7 @@ from powercut.states.behaviors.operations import operations_of
 from powercut.states.behaviors.order import order_of
 from powercut.states.behaviors.parts import parts_of
 from powercut.states.behaviors.shapes import shapes_of
+from powercut.states.behaviors.tour import BehaviorTour
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Kind
 from powercut.trace.writer import TraceWriter
@@ -38,7 +39,7 @@ seeds = st.integers(0, 2**32)
 @settings(max_examples=80)
 def test_every_state_is_possible_and_comes_once(seed: int, memory: bool) -> None:
     timeline = random_timeline(seed, memory)
-    states = list(representatives(timeline, random.Random(0)))
+    states = list(BehaviorTour(representatives_of(timeline)).states())
     assert all(timeline.is_possible(state) for state in states)
     assert len({timeline.identity(state) for state in states}) == len(states)
 
@@ -163,7 +164,8 @@ def test_large_behaviors_fall_back_in_order_and_say_so() -> None:
         for number in range(calls):
             TraceWriter.event(writer, Kind.WRITE, inode=number + 1, data=bytes(4096 * pieces), stack=1)
         timeline = Timeline(writer.trace(), FILE_SYSTEMS["posix"])
-        every = list(representatives(timeline, random.Random(0)))
+        tour = BehaviorTour(representatives_of(timeline))
+        every = list(tour.states())
         assert all(timeline.is_possible(state) for state in every)
         calls_of = [range(n * pieces, (n + 1) * pieces) for n in range(calls)]
         states = list(explore.explore(timeline, calls_of, detail_of(timeline, calls_of)))
@@ -171,11 +173,11 @@ def test_large_behaviors_fall_back_in_order_and_say_so() -> None:
             assert all(len({timeline.survives(state, update) for update in call}) == 1 for call in calls_of)
         shown = {timeline.identity(state) for state in states}
         assert shown <= {timeline.identity(state) for state in every}
-        counts = representatives_of(timeline).counts()
+        counts = tour.counts()
         assert counts["states"] == len(every)
         found[calls, pieces] = (counts["with_whole_operations"], counts["a_few_operations_at_a_time"], len(shown))
     assert found == {(8, 1): (0, 0, 256), (8, 3): (1, 0, 256), (12, 1): (0, 1, 256 + 256 - 16)}
-    cuts = representatives_of(timeline).cuts()
+    cuts = tour.cuts()
     assert any("8 operations at a time" in cut for cut in cuts), cuts
 
 

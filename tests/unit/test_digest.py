@@ -9,7 +9,8 @@ from powercut.image.state_image import StateImage
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.states.objects import ObjectKind
 from powercut.states.state import Base, State
-from powercut.states.strategies import queue, total_states
+from powercut.states.state_counts import StateCounts
+from powercut.states.strategies import queue
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
@@ -151,6 +152,6 @@ def test_all_states_are_covered_and_counted_once() -> None:
     for seed in range(120):
         row = list(FILE_SYSTEMS.values())[seed % len(FILE_SYSTEMS)]
         timeline = Timeline(to_trace([*RunMaker(seed).make(8), ("print", b"x")]), row)
-        total = total_states(timeline)
+        total = StateCounts(timeline).total()
         if isinstance(total, int) and total < 2000:
             assert len({timeline.identity(state) for _, state in queue(timeline, seed)}) == total

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.states.estimate import Estimate, estimate_states
 from powercut.states.lattice import Lattice
-from powercut.states.strategies import total_states
+from powercut.states.state_counts import StateCounts
 from powercut.states.timeline import Timeline
 from tests.models.random_runs import RunMaker, to_trace
 
@@ -71,7 +71,7 @@ def test_more_states_than_a_float_can_hold_take_no_longer() -> None:
     ops += [("write", f"f{rng.randrange(50)}", rng.randrange(100) * 4096, b"x" * 100, "") for _ in range(6000)]
     timeline = Timeline(to_trace(ops), FILE_SYSTEMS["posix"])
     started = time.monotonic()
-    total = total_states(timeline)
+    total = StateCounts(timeline).total()
     assert isinstance(total, Estimate)
     assert time.monotonic() - started < 10  # about one second on a quiet machine
     assert 2000 < total.log10 < 3000

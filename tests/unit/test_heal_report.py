@@ -13,6 +13,7 @@ from lxml import html
 from powercut.findings.finding import Location
 from powercut.report.heal_document import AttemptDocument, HealDocument, HealingDocument, HealOutcome, StepDocument
 from powercut.report.html.heal import render
+from powercut.report.location_document import location_document
 from powercut.runs.store import to_json
 from tests.unit.report_kit import HOSTILE, ROOT
 from tests.unit.test_docs import keys
@@ -21,7 +22,7 @@ from tests.unit.test_html_report import assert_harmless
 
 def report(text: str = "words", outcome: HealOutcome = HealOutcome.HEALED) -> HealDocument:
     """Two steps, of which the second one helped; with a text from outside wherever one can be."""
-    place = Location(f"/src/{text}", 42, text, "made")
+    place = location_document(Location(f"/src/{text}", 42, text, "made"))
     return HealDocument(
         version="1.2.3",
         pool=text,

@@ -12,7 +12,7 @@ from lxml import etree
 from rich.console import Console
 
 from powercut.errors import ExitCode, UsageError
-from powercut.findings.finding import Finding, FindingKind, Fix, Location, Race
+from powercut.findings.finding import Finding, FindingKind, Fix, Location, Race, StackFrame
 from powercut.report import json_report, junit, sarif
 from powercut.report.formats import FORMATS
 from powercut.report.problems import Outcome, verdict
@@ -50,7 +50,7 @@ def hostile_race() -> SavedRun:
         assert finding.race is not None
         finding.race = replace(finding.race, why=HOSTILE, seed=HOSTILE, schedule=HOSTILE)
         finding.lost = finding.survived = [HOSTILE]
-        finding.locations = [Location(f"/{HOSTILE}", 3, HOSTILE, "stored", HOSTILE, (HOSTILE,))]
+        finding.locations = [Location(f"/{HOSTILE}", 3, HOSTILE, "stored", HOSTILE, (StackFrame(HOSTILE),))]
     run.race["allowed"] = [(HOSTILE, HOSTILE, 1)]
     return run
 

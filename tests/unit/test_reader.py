@@ -19,7 +19,8 @@ from powercut.oracle.builtin import BuiltinOracle
 from powercut.report.listing import list_trace
 from powercut.states.objects import ObjectKind
 from powercut.states.state import State
-from powercut.states.strategies import queue, total_states
+from powercut.states.state_counts import StateCounts
+from powercut.states.strategies import queue
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import (
     ENTRY,
@@ -128,7 +129,7 @@ def use(timeline: Timeline) -> None:
     """Ask a timeline what a search asks."""
     digester = Digester(timeline)
     oracle = BuiltinOracle(timeline)
-    total_states(timeline)
+    StateCounts(timeline).total()
     for _, state in islice(queue(timeline, 0), 10):
         assert timeline.is_possible(state)
         timeline.acked(state.point)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from powercut.findings.questions import Oracle, OutOfTime, Question, first_failing, gallop
+from powercut.findings.questions import Oracle, OutOfTime, Question
 from powercut.findings.shrink import Shrinker
 from powercut.findings.time_limit import Over, TimeLimit
 from powercut.model.filesystem import FILE_SYSTEMS
@@ -87,30 +85,3 @@ def test_when_time_ends_the_best_so_far_is_known() -> None:
         shrinker.shrink()
     assert wanted in shrinker.best.state.delta
     assert len(shrinker.best.state.delta) <= len(timeline.pending(timeline.end))
-
-
-@given(st.integers(1, 2000), st.data())
-def test_the_first_that_fails_is_found(count: int, data: st.DataObject) -> None:
-    first = data.draw(st.integers(0, count - 1))
-    asked: list[int] = []
-
-    def fails(positions: Sequence[int]) -> list[bool]:
-        asked.extend(positions)
-        return [position >= first for position in positions]
-
-    assert first_failing(count, fails) == first
-    assert len(asked) <= 2 * (count.bit_length() + 1)
-
-
-@given(st.integers(0, 2000), st.data())
-def test_galloping_finds_the_first_that_fails_or_that_none_does(count: int, data: st.DataObject) -> None:
-    first = data.draw(st.integers(0, count))
-    asked: list[int] = []
-
-    def fails(positions: Sequence[int]) -> list[bool]:
-        assert all(0 <= position < count for position in positions)
-        asked.extend(positions)
-        return [position >= first for position in positions]
-
-    assert gallop(count, fails) == first
-    assert len(asked) <= 4 * ((first + 1).bit_length() + 3)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from powercut.errors import EnvironmentFailure, UsageError
-from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
+from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState, StackFrame
 from powercut.runs.store import (
     SavedRun,
     find_finding,
@@ -25,7 +25,7 @@ ODD = os.fsdecode(b'/d\xff\xfe\n"\\ \xc3\xbc')  # a name that is not UTF-8
 
 
 def finding(name: str) -> Finding:
-    place = Location(ODD, 3, "f", "lost", "the write", ("f at x:3",))
+    place = Location(ODD, 3, "f", "lost", "the write", (StackFrame("f", "x", 3, "m"),))
     state = SavedState("xfs", 512, 7, "guaranteed", (1, 2, 3))
     fix = Fix("sync", True)
     return Finding(FindingKind.ORDERING, "m", [place], fix, ["a"], ["b"], state, "fail", 1, "said\0", id=name)
@@ -55,7 +55,7 @@ def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["run.json"]
     text = (tmp_path / "run.json").read_bytes()
     assert "☃".encode() in text  # people read it, too
-    assert json.loads(text)["format"] == 1
+    assert json.loads(text)["format"] == 2
 
 
 def test_runs_are_numbered(tmp_path: Path) -> None:
@@ -122,10 +122,28 @@ def test_a_run_that_another_version_saved_is_read_as_far_as_it_is_understood(tmp
 
 
 def test_a_run_of_another_format(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text('{"format": 2, "news": true}')
+    (tmp_path / "run.json").write_text('{"format": 3, "news": true}')
     with pytest.raises(UsageError) as caught:
         load_run(tmp_path)
     assert caught.value.slug == "other-run-format"
+
+
+def test_a_run_whose_stacks_are_text_is_read_as_frames(tmp_path: Path) -> None:
+    save_run(tmp_path, SavedRun(findings=[finding("abc")]))
+    values = json.loads((tmp_path / "run.json").read_text())
+    lines = ["write at sysdeps/write.c:26", "save at /src/a at b.c:7", "f at /lib/x.so", "g at ?", ""]
+    (place,) = values["findings"][0]["locations"]
+    del place["frames"]
+    place["stack"], values["format"] = lines, 1
+    (tmp_path / "run.json").write_text(json.dumps(values))
+    read = load_run(tmp_path).findings[0].locations[0]
+    assert list(read.stack[:-1]) == lines[:-1]
+    sources = [(frame.file, frame.line) for frame in read.frames if frame.has_source]
+    assert sources == [("/src/a at b.c", 7)]
+    place["stack"] = [3]
+    (tmp_path / "run.json").write_text(json.dumps(values))
+    with pytest.raises(UsageError, match="broken-run"):
+        load_run(tmp_path)
 
 
 def test_writing_replaces_a_file_and_follows_a_link(tmp_path: Path) -> None:

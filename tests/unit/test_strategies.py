@@ -17,9 +17,10 @@ from powercut.search.budget import Budget
 from powercut.search.events import Event
 from powercut.search.exploration import Exploration
 from powercut.search.inline_executor import InlineExecutor
-from powercut.states import strategies
+from powercut.states import state_counts, strategies
 from powercut.states.state import Base, State
-from powercut.states.strategies import FIRST_TURN, STRATEGIES, is_enumerable, queue, total_states
+from powercut.states.state_counts import StateCounts
+from powercut.states.strategies import FIRST_TURN, STRATEGIES, Tally, queue
 from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Kind
@@ -51,16 +52,32 @@ def test_the_queue_gives_what_its_strategies_give_and_the_same_every_time(seed: 
     found = list(queue(timeline, 0, ENDING))
     assert found == list(queue(timeline, 0, ENDING))
     for name in ENDING:
-        assert [s for mine, s in found if mine == name] == list(STRATEGIES[name](timeline, random.Random(0)))
+        assert [s for mine, s in found if mine == name] == list(
+            STRATEGIES[name](timeline, random.Random(0), Tally(timeline))
+        )
+
+
+@given(seeds, st.booleans())
+@settings(max_examples=20)
+def test_two_searches_of_one_timeline_count_for_themselves(seed: int, memory: bool) -> None:
+    timeline = random_timeline(seed, memory)
+    one, other = Tally(timeline), Tally(timeline)
+    states = list(STRATEGIES["representatives"](timeline, random.Random(0), one))
+    assert one.behaviors is not None
+    assert one.behaviors.counts()["states"] == len(states)
+    assert other.behaviors is None
+    half = list(islice(STRATEGIES["representatives"](timeline, random.Random(0), other), len(states) // 2))
+    assert half == states[: len(half)]
+    assert one.behaviors.counts()["states"] == len(states)
 
 
 def test_strategies_take_turns_of_twice_the_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    def endless(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+    def endless(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
         while True:
             yield State(0, Base.ISSUED, frozenset())
 
-    def short(timeline: Timeline, rng: random.Random) -> Iterator[State]:
-        yield from islice(endless(timeline, rng), FIRST_TURN + 6)
+    def short(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
+        yield from islice(endless(timeline, rng, tally), FIRST_TURN + 6)
 
     table = {"prefixes": endless, "torn": short, "samples": endless}
     monkeypatch.setattr(strategies, "STRATEGIES", table)
@@ -77,7 +94,7 @@ def test_every_pending_update_of_every_point_is_lost_and_kept_alone(seed: int, m
     timeline = random_timeline(seed, memory)
     pending = [(point, update) for point in timeline.points for update in timeline.pending(point)]
     for name, make in (("one-missing", timeline.without), ("one-early", timeline.with_only)):
-        states = list(STRATEGIES[name](timeline, random.Random(0)))
+        states = list(STRATEGIES[name](timeline, random.Random(0), Tally(timeline)))
         assert set(states) == {make([update], point) for point, update in pending}
         assert all(timeline.is_possible(state) for state in states)
 
@@ -91,7 +108,7 @@ def test_one_loss_of_every_call_stack_comes_before_a_second_one_of_any() -> None
         super(StackedWriter, writer).event(Kind.WRITE, inode=1, offset=4096 * turn, data=b"x" * 4096, stack=stack)
         super(StackedWriter, writer).event(Kind.FSYNC, inode=1, stack=4)
     timeline = Timeline(writer.trace(), FILE_SYSTEMS["ext4-ordered"])
-    states = islice(STRATEGIES["one-missing"](timeline, random.Random(0)), 6)
+    states = islice(STRATEGIES["one-missing"](timeline, random.Random(0), Tally(timeline)), 6)
     lost = [{int(timeline.trace.events["stack"][timeline.event[u]]) for u in state.delta} for state in states]
     assert lost == [{1}, {2}, {3}] * 2
 
@@ -104,7 +121,7 @@ def test_a_point_in_front_of_something_new_comes_before_those_of_a_loop() -> Non
         super(StackedWriter, writer).event(Kind.WRITE, inode=1, offset=4096 * turn, data=b"x" * 4096, stack=1)
         super(StackedWriter, writer).event(Kind.FSYNC, inode=1, stack=3 if turn == 40 else 2)
     timeline = Timeline(writer.trace(), FILE_SYSTEMS["ext4-ordered"])
-    points = [state.point for state in STRATEGIES["only-guaranteed"](timeline, random.Random(0))]
+    points = [state.point for state in STRATEGIES["only-guaranteed"](timeline, random.Random(0), Tally(timeline))]
     assert sorted(points) == list(timeline.points)
     stacks = timeline.trace.events["stack"]
     at = [int(stacks[(point + 1) // 2]) for point in points[:-1] if point != timeline.end]
@@ -117,23 +134,23 @@ def test_a_search_that_covers_everything_ends_and_says_so(limit: int, monkeypatc
     monkeypatch.setattr(exploration, "MOST_REPEATS", limit)
     timeline = writes(3, 3, synced=False)
     search = _explore(timeline)
-    assert is_enumerable(timeline)
+    assert StateCounts(timeline).is_enumerable()
     assert search.counts.exhausted
-    assert search.counts.tested + search.counts.equal == total_states(timeline)
+    assert search.counts.tested + search.counts.equal == StateCounts(timeline).total()
 
 
 def test_random_states_are_given_up_when_they_show_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exploration, "MOST_REPEATS", 2000)
-    monkeypatch.setattr(strategies, "EXHAUSTIVE_LIMIT", 4)
-    monkeypatch.setattr(strategies, "ALWAYS_SMALL", 0)
+    monkeypatch.setattr(state_counts, "EXHAUSTIVE_LIMIT", 4)
+    monkeypatch.setattr(state_counts, "ALWAYS_SMALL", 0)
     search = _explore(writes(3, 1, synced=False))
     assert not search.counts.exhausted
 
 
 def test_many_small_points_need_no_counting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strategies, "ALL_COUNT_STEPS", 0)
+    monkeypatch.setattr(state_counts, "ALL_COUNT_STEPS", 0)
     timeline = writes(4, 20, synced=True)
-    assert is_enumerable(timeline)
+    assert StateCounts(timeline).is_enumerable()
     assert _explore(timeline).counts.exhausted
 
 

@@ -8,10 +8,8 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-from powercut import _engine
 from powercut.assertions.build import checker
 from powercut.assertions.outcome import Outcome, checker_failed, read_outcome
 from powercut.errors import EnvironmentFailure, UsageError, suggestion
@@ -108,8 +106,8 @@ def _run(words: list[str], cwd: Path, options: CheckOptions) -> str:
     """Run the checker to its end; why the program had to be ended, if it had to."""
     environment = {**os.environ, **options.variables}
     output = subprocess.DEVNULL if options.quiet else None
-    mortal = partial(_engine.die_with_parent, os.getpid())
-    process = subprocess.Popen(words, cwd=cwd, env=environment, stdout=output, stderr=output, preexec_fn=mortal)
+    mortal = ["--parent", str(os.getpid())]  # even if we are killed, the program does not go on
+    process = subprocess.Popen([words[0], *mortal, *words[1:]], cwd=cwd, env=environment, stdout=output, stderr=output)
     stopped = ""
     try:
         pass_on()  # an interrupt that came while Popen forked may be lost

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from powercut.assertions.outcome import Outcome, Place, Result
 from powercut.findings.finding import Location
 from powercut.findings.identity import identify
+from powercut.findings.places import stack_of
 from powercut.lint.misuse import Misuse
 from powercut.lint.patterns import Harm, Severity
 from powercut.trace.symbols import Frame, Symbolizer, user_frame
@@ -34,9 +35,9 @@ class _Namer:
     def location(self, place: Place, role: str, *, is_flush: bool) -> Location:
         if place.line == 0 and place.file:
             frames = self.symbols.resolve([(place.file, place.offset)])[place.file, place.offset]
-            stack = tuple(str(frame) for frame in frames) if len(frames) > 1 else ()
+            stack = stack_of(frames) if len(frames) > 1 else ()
             own = _own_frame(frames, flush=is_flush)
-            return Location(own.file, own.line, own.function, role, stack=stack)
+            return Location(own.file, own.line, own.function, role, frames=stack)
         if not place.file:
             return Location(None, None, f"address {place.offset:#x}", role)
         return Location(self._found(place.file), place.line, place.function or None, role)

@@ -32,6 +32,30 @@ RACE_KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
+class StackFrame:
+    """One level of a call stack, as it is saved.
+
+    Attributes:
+        line: in the file; None where it is not known.
+        module: the binary or library, of native code.
+    """
+
+    function: str
+    file: str | None = None
+    line: int | None = None
+    module: str | None = None
+
+    @property
+    def has_source(self) -> bool:
+        """Whether it names a line that can be looked up: one of a file whose folder is known."""
+        return self.file is not None and self.file.startswith("/") and self.line is not None
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.file and self.line else self.file or self.module or "?"
+        return f"{self.function} at {place}"
+
+
+@dataclass(frozen=True, slots=True)
 class Location:
     """A place in the program that takes part in a finding.
 
@@ -39,7 +63,7 @@ class Location:
         role: "lost", "missing" (it had not been made yet), "survived" or "acknowledged"; of a race "stored", "read",
             "effect", "taken", "waits" or "dies".
         what: the update or output in words.
-        stack: the whole call stack, innermost first, one line each.
+        frames: the whole call stack, innermost first.
         detail: what tells it from other places on the same line, in ids.
         inside: where a caller is named, the function and line that made the call itself.
     """
@@ -49,9 +73,14 @@ class Location:
     function: str | None
     role: str
     what: str = ""
-    stack: tuple[str, ...] = ()
+    frames: tuple[StackFrame, ...] = ()
     detail: str = ""
     inside: str = ""
+
+    @property
+    def stack(self) -> tuple[str, ...]:
+        """The call stack, one line each."""
+        return tuple(map(str, self.frames))
 
     @property
     def short(self) -> str:

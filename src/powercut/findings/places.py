@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from powercut.findings.finding import Location
+from powercut.findings.finding import Location, StackFrame
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Channel
 from powercut.trace.reader import Trace
@@ -85,9 +85,14 @@ class Places:
         return self.location(event, "acknowledged", f"{text!r} on {channel.name.lower()}")
 
 
+def stack_of(frames: Iterable[Frame]) -> tuple[StackFrame, ...]:
+    """A call stack as it is saved."""
+    return tuple(StackFrame(frame.function, frame.file, frame.line, frame.module) for frame in frames)
+
+
 def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str = "", detail: str = "") -> Location:
     """A frame of a call stack as a location."""
-    stack = tuple(map(str, frames))
+    stack = stack_of(frames)
     if frame is None:
         return Location(None, None, None, role, what, stack, detail)
     if in_c_library(frame):  # its lines, where they are known, tell the user nothing

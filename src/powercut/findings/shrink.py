@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from powercut.findings.questions import Oracle, Question, first_failing, gallop
+from powercut.findings.questions import Oracle, Question
+from powercut.minimise import first_failing, gallop, needed_in_order
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
@@ -98,25 +99,16 @@ class Shrinker:
         return point >= 0 and self._ask([self._question(point, ())])[0]
 
     def _lose_fewer(self, point: int, lost: Sequence[int]) -> None:
-        """Find updates none of which can be given back: the last one without which the more recent ones pass, again."""
-        needed: list[int] = []
-        recent = sorted(lost, reverse=True)  # with what is needed, all of these are known to fail
-        asked = 0
+        """Find updates none of which can be given back: what was lost last is suspected first."""
 
-        def losing(count: int) -> Question:
-            return self._question(point, self._timeline.lost_with([*needed, *recent[:count]], point))
+        def losing(updates: Sequence[int]) -> Question:
+            return self._question(point, self._timeline.lost_with(updates, point))
 
-        def fails(counts: Sequence[int]) -> list[bool]:
-            nonlocal asked
-            asked += len(counts)
-            return self._ask([losing(count + (not needed)) for count in counts])
+        def fail(losses: Sequence[Sequence[int]]) -> list[bool]:
+            return self._ask([losing(updates) for updates in losses])
 
-        while recent and asked < _MOST_QUESTIONS:
-            least = int(not needed)
-            count = least + gallop(len(recent) - least, fails)
-            needed += recent[count - 1 : count] if count else []
-            recent = recent[: max(0, count - 1)]
-        self.best = min(self.best, losing(len(recent)), key=lambda question: len(question.state.delta))
+        fewer = needed_in_order(sorted(lost, reverse=True), fail, _MOST_QUESTIONS)
+        self.best = min(self.best, losing(fewer), key=lambda question: len(question.state.delta))
 
     def _move_earlier(self) -> None:
         """To the earliest crash with this loss that fails."""

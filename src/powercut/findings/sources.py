@@ -30,9 +30,6 @@ from powercut.durable import new_file
 if TYPE_CHECKING:
     from powercut.findings.finding import Location
 
-WRITTEN_FRAME = re.compile(r"(?P<function>.*?) at (?P<file>/.*):(?P<line>\d+)", re.DOTALL)
-"""How a call stack names a frame whose line is known."""
-
 _FOLDER, _INDEX = "sources", "index.json"
 _HASH = re.compile(r"[0-9a-f]{64}")
 _LARGEST = 16 << 20  # bytes; no source that people read is larger
@@ -128,8 +125,8 @@ def files_of(places: Iterable[Location]) -> list[str]:
     """All files on the way to places, which reports show lines of; those of the places themselves first."""
     found = list(places)
     own = [location.file for location in found if location.file]
-    frames = (WRITTEN_FRAME.fullmatch(frame) for location in found for frame in location.stack)
-    return list(dict.fromkeys([*own, *(match["file"] for match in frames if match)]))
+    frames = (frame for location in found for frame in location.frames)
+    return list(dict.fromkeys([*own, *(frame.file for frame in frames if frame.file and frame.has_source)]))
 
 
 def _index(folder: Path) -> dict[str, str]:

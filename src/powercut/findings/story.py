@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from powercut.findings.finding import FindingKind
-from powercut.findings.questions import Oracle, Question, first_failing, gallop
+from powercut.findings.questions import Oracle, Question
 from powercut.findings.repair import next_like, with_call
 from powercut.findings.shrink import ONE_BY_ONE
+from powercut.minimise import first_failing, gallop
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline

@@ -26,9 +26,9 @@ from powercut.guard.history import History
 from powercut.heal.dependents import dependents, made_by_same_line
 from powercut.heal.failing_restart import Attempt, FailingRestart
 from powercut.heal.heal_plan import Plan, Step, labels, make_plan, steps_for, together
-from powercut.heal.minimise import fewest, needed
 from powercut.heal.reversion import Patch, apply, patches
 from powercut.heal.taint import LabelRange
+from powercut.minimise import fewest, needed
 from powercut.trace.symbols import Frame
 
 ALONE = 24  # steps that are tried one at a time: a wrong one more may break what another one mends

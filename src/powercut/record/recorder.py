@@ -19,7 +19,6 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -214,11 +213,11 @@ def _run_tracer(
     """Run the tracer to its end; Ctrl-C reaches it, too, and it ends the program, as we do when the limit is over."""
     # Block-buffered prints would reach the outside only at exit; as on a terminal, each line counts when it is printed.
     environment = {**(variables or {}), **os.environ, "PYTHONUNBUFFERED": "1", "PWD": str(cwd)}
-    mortal = partial(_engine.die_with_parent, os.getpid())  # even if we are killed, the program does not go on
+    mortal = ["--parent", str(os.getpid())]  # even if we are killed, the program does not go on
     with open((options and options.stdin) or os.devnull, "rb") as given:
         boards = [descriptor for _, descriptor in options.boards] if options else []
         process = subprocess.Popen(
-            argv, env=environment, stdin=given, stderr=subprocess.PIPE, preexec_fn=mortal, pass_fds=boards
+            [argv[0], *mortal, *argv[1:]], env=environment, stdin=given, stderr=subprocess.PIPE, pass_fds=boards
         )
     try:
         pass_on()  # an interrupt that came while Popen forked may be lost

@@ -17,6 +17,7 @@ from powercut.findings.places import Places
 from powercut.printable import one_line
 from powercut.states.behaviors.find import Representatives
 from powercut.states.behaviors.order import order_of
+from powercut.states.behaviors.tour import BehaviorTour
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 
@@ -91,7 +92,7 @@ def list_behaviors(found: Representatives) -> Iterator[str]:
         like = f", stands for {some.alike}" if some.alike > 1 else ""
         words = "1 update" if count == 1 else f"{count} updates"
         yield one_line(f"{number:>4}  {words} of {some.representative.what}, {where}{like}")
-    yield from found.notes()
+    yield from BehaviorTour(found).notes()
 
 
 def _boxes(

@@ -13,12 +13,12 @@ from pathlib import Path
 import msgspec
 
 from powercut import __version__
-from powercut.findings.finding import Location
 from powercut.findings.places import place_of
 from powercut.heal.failing_restart import Attempt
 from powercut.heal.heal_plan import Plan, Step, discarded
 from powercut.heal.healer import Healing
 from powercut.heal.session import Session
+from powercut.report.location_document import LocationDocument, location_document
 
 
 class HealOutcome(StrEnum):
@@ -47,7 +47,7 @@ class Result:
 class StepDocument(msgspec.Struct):
     """One step of the plan."""
 
-    location: Location
+    location: LocationDocument
     age: float
     why: str
     updates: int
@@ -115,7 +115,7 @@ def _step(session: Session, step: Step, healing: Healing | None) -> StepDocument
     frame = session.place(step.cause)
     updates, size = discarded(session.history, step.records)
     return StepDocument(
-        location=place_of(frame, [frame] if frame else [], "made"),
+        location=location_document(place_of(frame, [frame] if frame else [], "made")),
         age=round(session.age(step.cause), 3),
         why=step.why,
         updates=updates,

@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
-from powercut.findings.finding import Finding, Location, Race, Tried
+from powercut.findings.finding import Finding, Race, Tried
 from powercut.report.assertions import check_document
 from powercut.report.formats import Setting
 from powercut.report.lint import MisuseDocument, misuse_document
+from powercut.report.location_document import LocationDocument, location_document
 from powercut.runs.store import BehaviorCounts, SavedRun, to_json
 
 
@@ -50,7 +51,7 @@ class FindingDocument(msgspec.Struct):
     kind: str
     severity: str
     message: str
-    locations: list[Location]
+    locations: list[LocationDocument]
     models: list[str]
     lost: list[str]
     survived: list[str]
@@ -125,7 +126,7 @@ def finding_document(finding: Finding) -> FindingDocument:
         kind=finding.kind.value,
         severity=finding.severity,
         message=finding.message,
-        locations=finding.locations,
+        locations=list(map(location_document, finding.locations)),
         models=finding.models,
         lost=finding.lost,
         survived=finding.survived,

@@ -14,6 +14,7 @@ from powercut.lint.analysis import Analysis
 from powercut.lint.misuse import Misuse
 from powercut.model.memory import Memory
 from powercut.printable import printable
+from powercut.report.location_document import LocationDocument, location_document
 from powercut.report.source import source_line
 from powercut.trace.reader import Trace
 
@@ -99,7 +100,7 @@ class MisuseDocument(msgspec.Struct):
     executed: int
     stacks: int
     files: list[str]
-    locations: list[Location]
+    locations: list[LocationDocument]
     advice: str
     finding: str | None
     known: str | None
@@ -107,7 +108,8 @@ class MisuseDocument(msgspec.Struct):
 
 def misuse_document(misuse: Misuse) -> MisuseDocument:
     """One misuse as the JSON report has it."""
-    return MisuseDocument(**{name: getattr(misuse, name) for name in MisuseDocument.__struct_fields__})
+    same = {name: getattr(misuse, name) for name in MisuseDocument.__struct_fields__ if name != "locations"}
+    return MisuseDocument(**same, locations=list(map(location_document, misuse.locations)))
 
 
 def _short(misuse: Misuse) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from powercut.findings.finding import Finding, Location
-from powercut.findings.sources import WRITTEN_FRAME, sources
+from powercut.findings.sources import sources
 from powercut.lint.misuse import Misuse
 from powercut.report.assertions import checked_line
 from powercut.report.finding_text import coverage_line, explain
@@ -109,9 +109,8 @@ def extent(run: SavedRun) -> str:
 
 def steps(location: Location) -> Iterator[Step]:
     """The call stack of a place, outermost first: the way on which the program came there."""
-    for frame in reversed(location.stack):
-        match = WRITTEN_FRAME.fullmatch(frame)
-        yield Step(match["function"], match["file"], int(match["line"])) if match else Step(frame)
+    for frame in reversed(location.frames):
+        yield Step(frame.function, frame.file, frame.line) if frame.has_source else Step(str(frame))
 
 
 def missing_sources(run: SavedRun) -> list[str]:

@@ -74,7 +74,7 @@ def _result(problem: Problem, index: dict[str, int], setting: Setting) -> _Json:
         "message": _message(_words(problem)),
         "locations": [_location(first, setting)] if first else [],
         "relatedLocations": [{"id": n, **_location(place, setting)} for n, place in enumerate(others, 1)],
-        "codeFlows": [_flow(location, setting) for location in problem.locations if location.stack],
+        "codeFlows": [_flow(location, setting) for location in problem.locations if location.frames],
         "fingerprints": {"powercut/v1": problem.id},
         "partialFingerprints": {"primaryLocationLineHash": f"{problem.id}:1"},
         **({} if problem.known is None else known),

@@ -11,6 +11,7 @@ import msgspec
 from powercut import __version__
 from powercut.findings.finding import Finding, Location
 from powercut.printable import one_line
+from powercut.report.location_document import location_document
 from powercut.syncs.sites import Site
 from powercut.syncs.sync_verdict import Judgement, Need, SyncReport, SyncsRun, Why
 
@@ -79,8 +80,8 @@ def _report(report: SyncReport) -> dict[str, Any]:
     return {
         "need": report.need.value,
         "call": site.call,
-        "location": msgspec.to_builtins(site.location),
-        "caller": msgspec.to_builtins(site.caller),
+        "location": msgspec.to_builtins(location_document(site.location)),
+        "caller": msgspec.to_builtins(location_document(site.caller)) if site.caller is not None else None,
         "library": site.library,
         "files": list(site.files),
         "more_files": site.more_files,
@@ -111,7 +112,7 @@ def _prevented(finding: Finding | None) -> dict[str, Any] | None:
         "id": finding.id,
         "kind": finding.kind.value,
         "message": finding.message,
-        "locations": [msgspec.to_builtins(location) for location in finding.locations],
+        "locations": [msgspec.to_builtins(location_document(location)) for location in finding.locations],
         "lost": finding.lost,
         "verdict": {"outcome": finding.outcome, "code": finding.code, "output": finding.output},
     }

@@ -28,9 +28,11 @@ from powercut.errors import EnvironmentFailure, UsageError
 from powercut.findings.finding import Finding, Location
 from powercut.findings.sources import Sources, files_of
 from powercut.lint.misuse import Misuse
+from powercut.runs.older_runs import with_frames
 from powercut.states.estimate import Estimate
 
-FORMAT = 1
+FORMAT = 2  # 1 had call stacks as text
+_READ = (1, FORMAT)
 PLAN = "plan.json"  # of a run that has begun
 SYNCS = "syncs.json"  # of a trace whose syncs were weighed
 # Why a run tested nothing.
@@ -207,9 +209,11 @@ def load_run(path: Path) -> SavedRun:
     try:
         values = json.loads(content)
         head = msgspec.convert(values, _Head)
-        if head.format != FORMAT:
+        if head.format not in _READ:
             raise _other_format(path, head.format)
+        with_frames(values)
         run = msgspec.convert(values, SavedRun)
+        run.format = FORMAT
         msgspec.convert(run.states, _Counted)
         return run
     except (ValueError, RecursionError, msgspec.ValidationError) as error:

@@ -21,7 +21,7 @@ from powercut.image.scratch import ScratchError, ScratchPolicy, make_scratch
 from powercut.oracle.protocol import Oracle
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.search.jobs import Job, Result
-from powercut.search.messages import Message, Phase, unpack_result
+from powercut.search.messages import FailureMessage, Message, Phase
 from powercut.search.worker import Setup, home_name
 from powercut.search.worker_process import WorkerProcess
 
@@ -165,13 +165,14 @@ class LocalExecutor:
             worker.ready = True
             self._failed_starts = 0
         elif kind is Message.FAILED:
-            assert isinstance(content, tuple)
-            error = ScratchError if content[0].startswith("scratch") else WorkerError
-            raise error(*content)
+            assert isinstance(content, FailureMessage)
+            slug, message, hint = content.words()
+            error = ScratchError if slug.startswith("scratch") else WorkerError
+            raise error(slug, message, hint)
         elif kind is Message.RESULTS:
             assert isinstance(content, list)
             for packed in content:
-                result = unpack_result(packed)
+                result = packed.result()
                 if worker.running.pop(result.id, None) is not None:
                     self._finish(result)
             worker.count(len(content))

@@ -25,7 +25,16 @@ from powercut.model.filesystem import file_systems
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.fingerprint import fingerprint
 from powercut.search.local_executor import LocalExecutor
-from powercut.search.messages import Inbox, Message, frame, pack_result, unpack_job
+from powercut.search.messages import (
+    Inbox,
+    Message,
+    frame,
+    pack_failure,
+    pack_result,
+    pack_setup,
+    unpack_jobs,
+    unpack_setup,
+)
 from powercut.states.timelines import make_timelines
 from powercut.trace.reader import Trace
 
@@ -58,7 +67,7 @@ class Setup(msgspec.Struct, kw_only=True):
 
     def message(self) -> bytes:
         """The first message to a node."""
-        return frame(Message.JOBS, msgspec.structs.asdict(self))
+        return pack_setup(self)
 
 
 def main(socket_fd: int, trace_fd: int) -> None:
@@ -70,14 +79,14 @@ def main(socket_fd: int, trace_fd: int) -> None:
         messages = inbox.receive()
         if not messages:
             return
-        executor = make_executor(msgspec.convert(messages[0][1], Setup), Path(f"/proc/self/fd/{trace_fd}"))
+        executor = make_executor(unpack_setup(messages[0], Setup), Path(f"/proc/self/fd/{trace_fd}"))
         try:
             sock.sendall(frame(Message.READY, executor.capacity()))
             _serve(sock, inbox, executor)
         finally:
             executor.close()
     except PowercutError as error:
-        sock.sendall(frame(Message.FAILED, (error.slug, error.message, error.hint)))
+        sock.sendall(pack_failure(error))
     except (BrokenPipeError, ConnectionResetError):
         pass  # the engine is gone
 
@@ -114,7 +123,7 @@ def _serve(sock: socket.socket, inbox: Inbox, executor: LocalExecutor) -> None:
             messages = inbox.receive()
             if not messages:
                 return
-            jobs = [unpack_job(packed) for _, batch in messages for packed in batch]
+            jobs = list(unpack_jobs(messages))
             running += len(jobs)
             executor.submit(jobs)
         results = executor.results(_LOOK_SECONDS)

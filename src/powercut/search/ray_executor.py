@@ -24,7 +24,7 @@ import numpy as np
 
 from powercut.errors import EnvironmentFailure
 from powercut.search.jobs import Job, Result
-from powercut.search.messages import Message, frames, pack_jobs, unpack_result
+from powercut.search.messages import Message, MessageError, frames, pack_jobs
 from powercut.search.node import Setup
 from powercut.search.node_link import NodeLink
 
@@ -171,12 +171,14 @@ class RayExecutor:
         if kind is Message.READY:
             node.wanted = max(1, content)
         elif kind is Message.FAILED:
-            raise EnvironmentFailure(*content)
+            raise EnvironmentFailure(*content.words())
         elif kind is Message.RESULTS:
             for packed in content:
-                result = unpack_result(packed)
+                result = packed.result()
                 if node.running.pop(result.id, None) is not None:
                     self._done.append(result)
+        else:
+            raise MessageError.because(f"{kind.name} from node {node.name}")
 
     def _lose(self, node: _Node) -> None:
         """What a dead node was doing goes back to the front of the queue."""

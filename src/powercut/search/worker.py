@@ -31,7 +31,17 @@ from powercut.image.scratch import Scratch, ScratchError
 from powercut.oracle.protocol import Oracle, Place, Told
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.search.jobs import Job, Result, Watched, Watching
-from powercut.search.messages import Inbox, Message, PackedResult, Phase, Slot, frame, pack_result, unpack_job
+from powercut.search.messages import (
+    Inbox,
+    Message,
+    Phase,
+    ResultMessage,
+    Slot,
+    frame,
+    pack_failure,
+    pack_result,
+    unpack_jobs,
+)
 from powercut.search.watched_judging import Watcher
 
 _FLUSH_SECONDS = 0.02  # results wait this long for company
@@ -66,13 +76,12 @@ def run_worker(setup: Setup, number: int, sock: socket.socket, slot: Slot, paren
         _engine.die_with_parent(parent)
         try:
             worker = Worker(setup, number, sock, slot)
-            sock.sendall(frame(Message.READY, None))
+            sock.sendall(frame(Message.READY, 0))
             worker.work()
         except PowercutError as error:
-            sock.sendall(frame(Message.FAILED, (error.slug, error.message, error.hint)))
+            sock.sendall(pack_failure(error))
         except OSError as error:
-            failure = _failure(error, setup.scratch.path)
-            sock.sendall(frame(Message.FAILED, (failure.slug, failure.message, failure.hint)))
+            sock.sendall(pack_failure(_failure(error, setup.scratch.path)))
         status = 0
     except (BrokenPipeError, ConnectionResetError):
         status = 0  # the engine is gone
@@ -117,7 +126,7 @@ class Worker:
         self._timeline = -1
         self._output: tuple[int, frozenset[int]] = (-1, frozenset())  # what `_told` stands for
         self._told = Told()
-        self._results: list[PackedResult] = []
+        self._results: list[ResultMessage] = []
         self._flushed = time.monotonic()
         self._place = self._make_place()
         setup.oracle.open(self._place)
@@ -125,9 +134,8 @@ class Worker:
     def work(self) -> None:
         """Answer jobs until there are no more."""
         while messages := self._inbox.receive():
-            for _, batch in messages:
-                for packed in batch:
-                    self._answer(unpack_job(packed))
+            for job in unpack_jobs(messages):
+                self._answer(job)
             self._flush()
             self._slot.write(Phase.IDLE)
 

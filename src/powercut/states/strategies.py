@@ -12,56 +12,80 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from functools import reduce
 from itertools import combinations, groupby, islice
-from operator import add
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from powercut.arrays import distinct
-from powercut.states.behaviors.find import representatives
-from powercut.states.estimate import SECONDS, Estimate, estimate_states
+from powercut.states.behaviors.find import representatives_of
+from powercut.states.behaviors.tour import BehaviorTour
 from powercut.states.failure_points import Granularity, failure_points
 from powercut.states.lattice import Lattice
 from powercut.states.state import Base, State
+from powercut.states.state_counts import StateCounts
 from powercut.states.strategy_names import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 
-EXHAUSTIVE_LIMIT = 1 << 16  # points with more states than this are sampled instead of enumerated
-ALWAYS_SMALL = 16  # pending updates that cannot make more states
 FIRST_TURN = 16  # states of one strategy before the next one has its turn; each turn is twice as long as the one before
 FIRST_OCCURRENCES = 2  # how often a call stack counts as new
 SAMPLES_IN_A_ROW = 64  # of one point and one base
 PAIR_LIMIT = 40  # points with more pending updates than this get no pairs
-MOST_COUNTED = 1000  # points with more pending updates than this are not counted: masks of all pairs cost too much
 MOST_GROUPED = 500_000  # traces with more updates than this are not searched for behaviors
-COUNT_STEPS = 20_000  # for one point
-ALL_COUNT_STEPS = 200_000  # for all points together
-
-Strategy = Callable[[Timeline, random.Random], Iterator[State]]
 
 
-def only_guaranteed(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+class Tally:
+    """What the strategies of one timeline counted so far: a value of the search that they are part of.
+
+    Attributes:
+        counts: how many states points have.
+        behaviors: how far representative testing came; None if it did not begin.
+    """
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.counts = StateCounts(timeline)
+        self.behaviors: BehaviorTour | None = None
+
+
+Strategy = Callable[[Timeline, random.Random, Tally], Iterator[State]]
+_BY_NAME: dict[str, Strategy] = {}
+
+
+def _strategy(name: str) -> Callable[[Strategy], Strategy]:
+    """Give a strategy its name, which must have a place in the order of `STRATEGY_NAMES`."""
+    assert name in STRATEGY_NAMES, name
+
+    def named(strategy: Strategy) -> Strategy:
+        _BY_NAME[name] = strategy
+        return strategy
+
+    return named
+
+
+@_strategy("only-guaranteed")
+def only_guaranteed(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """The disk wrote nothing it did not have to."""
     for point in _points_by_novelty(timeline):
         yield State(point, Base.GUARANTEED, frozenset())
 
 
-def killed_at_failure_points(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+@_strategy("failure-points")
+def killed_at_failure_points(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """The program was killed where it relies on what it stored, and nothing was lost; each call stack once."""
     for point in failure_points(timeline):
         yield point.state
 
 
-def killed_at_stores(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+@_strategy("store-points")
+def killed_at_stores(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """The program was killed right before a change, and nothing was lost; each call stack once."""
     for point in failure_points(timeline, Granularity.STORE):
         yield point.state
 
 
-def prefixes(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+@_strategy("prefixes")
+def prefixes(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """The program was killed between two calls and nothing was lost, new call stacks first."""
     outputs = np.array([index for index, _ in timeline.outputs], np.int64)
     events = distinct(np.concatenate((timeline.event, outputs)))
@@ -72,19 +96,22 @@ def prefixes(timeline: Timeline, rng: random.Random) -> Iterator[State]:
     yield State(timeline.end, Base.ISSUED, frozenset())
 
 
-def one_missing(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+@_strategy("one-missing")
+def one_missing(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Everything survived but one update, and what cannot be without it."""
     for point, update in _pending_by_novelty(timeline):
         yield timeline.without([update], point)
 
 
-def one_early(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+@_strategy("one-early")
+def one_early(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Nothing survived beyond the guaranteed but one update, and what it cannot be without."""
     for point, update in _pending_by_novelty(timeline):
         yield timeline.with_only([update], point)
 
 
-def torn(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+@_strategy("torn")
+def torn(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """One call survived in part: its first pieces, or its last."""
     for point in _points_by_novelty(timeline):
         for pieces in _calls(timeline, point):
@@ -96,7 +123,8 @@ def torn(timeline: Timeline, rng: random.Random) -> Iterator[State]:
                 yield timeline.with_only(pieces[:cut], point)
 
 
-def pairs(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+@_strategy("pairs")
+def pairs(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Two updates missing, or two early."""
     for point in _points_by_novelty(timeline):
         pending = timeline.pending(point)
@@ -107,16 +135,18 @@ def pairs(timeline: Timeline, rng: random.Random) -> Iterator[State]:
                 yield timeline.with_only(pair, point)
 
 
-def exhaustive(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+@_strategy("exhaustive")
+def exhaustive(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Every state of every point that has few enough of them."""
     for point in timeline.points:
-        if is_small(timeline, point):
+        if tally.counts.is_small(point):
             yield from Lattice(timeline, point).states()
 
 
-def samples(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+@_strategy("samples")
+def samples(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Random states of the points that are too large to enumerate; without end."""
-    large = _large_points(timeline)
+    large = tally.counts.large_points()
     while large:
         point = rng.choice(large)
         pending = timeline.pending(point)
@@ -126,10 +156,12 @@ def samples(timeline: Timeline, rng: random.Random) -> Iterator[State]:
             yield make(some, point)
 
 
-def representative_behaviors(timeline: Timeline, rng: random.Random) -> Iterator[State]:
+@_strategy("representatives")
+def representative_behaviors(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """One of each kind of thing that the program does, every way it can be cut off (Pathfinder)."""
     if is_grouped(timeline):
-        yield from representatives(timeline, rng)
+        tally.behaviors = BehaviorTour(representatives_of(timeline))
+        yield from tally.behaviors.states()
 
 
 def is_grouped(timeline: Timeline) -> bool:
@@ -137,19 +169,7 @@ def is_grouped(timeline: Timeline) -> bool:
     return len(timeline.updates) <= MOST_GROUPED
 
 
-STRATEGIES: dict[str, Strategy] = {
-    "one-missing": one_missing,
-    "only-guaranteed": only_guaranteed,
-    "failure-points": killed_at_failure_points,
-    "store-points": killed_at_stores,
-    "one-early": one_early,
-    "prefixes": prefixes,
-    "torn": torn,
-    "representatives": representative_behaviors,
-    "pairs": pairs,
-    "exhaustive": exhaustive,
-    "samples": samples,
-}
+STRATEGIES: dict[str, Strategy] = {name: _BY_NAME[name] for name in STRATEGY_NAMES}  # their order is said there
 
 
 def queue(timeline: Timeline, seed: int, names: Sequence[str] = STRATEGY_NAMES) -> Iterator[tuple[str, State]]:
@@ -163,13 +183,18 @@ def joint_queue(
     seed: int,
     names: Sequence[str] = STRATEGY_NAMES,
     tired: Container[int] = (),
+    tallies: Mapping[int, Tally] | None = None,
 ) -> Iterator[tuple[int, str, State]]:
     """The same for some timelines together, by number: all have their turn of a strategy before the next one begins.
 
     So what is likely on any of them comes before what is exhaustive on one. Those that get `tired` leave the queue.
+    `tallies` take in what is counted on the way.
     """
+    kept = {number: Tally(timeline) for number, timeline in timelines.items()} if tallies is None else tallies
     each = ((name, number) for name in names for number in timelines)
-    waiting = [(number, name, STRATEGIES[name](timelines[number], random.Random(seed))) for name, number in each]
+    waiting = [
+        (number, name, STRATEGIES[name](timelines[number], random.Random(seed), kept[number])) for name, number in each
+    ]
     turn = FIRST_TURN
     while waiting:
         going_on = []
@@ -185,29 +210,6 @@ def joint_queue(
         waiting, turn = going_on, 2 * turn
 
 
-def is_enumerable(timeline: Timeline) -> bool:
-    """Whether `exhaustive` holds every state, so that its end means that all were covered."""
-    return not _large_points(timeline)
-
-
-def total_of(timelines: Sequence[Timeline], seed: int = 0) -> int | Estimate:
-    """How many states some timelines have together, or about how many."""
-    totals = [total_states(timeline, seed, SECONDS / len(timelines)) for timeline in timelines]
-    counted = sum(total for total in totals if isinstance(total, int))
-    estimates = [total for total in totals if isinstance(total, Estimate)]
-    if not estimates:
-        return counted
-    return reduce(add, estimates, Estimate.of(counted)) if counted else reduce(add, estimates)
-
-
-def total_states(timeline: Timeline, seed: int = 0, seconds: float = SECONDS) -> int | Estimate:
-    """How many states all points have together, or about how many, if those cannot be counted in reach."""
-    counts = {point: _count(timeline, point) for point in timeline.points}
-    counted = sum(count for count in counts.values() if count is not None)
-    unknown = [point for point, count in counts.items() if count is None]
-    return estimate_states(timeline, counted, unknown, seed, seconds) if unknown else counted
-
-
 def _near_each_other(timeline: Timeline, row: list[list[int]]) -> list[list[int]]:
     """Some sets of updates, in an order in which neighbours change the same objects, so that images differ little."""
     objects = timeline.updates.obj
@@ -218,34 +220,6 @@ def _calls(timeline: Timeline, point: int) -> Iterator[list[int]]:
     """The pending updates of a point, call by call."""
     for _, group in groupby(timeline.pending(point), key=lambda u: timeline.updates.event[u]):
         yield list(group)
-
-
-def _large_points(timeline: Timeline) -> list[int]:
-    return [point for point in timeline.points if not is_small(timeline, point)]
-
-
-def is_small(timeline: Timeline, point: int) -> bool:
-    """Whether a point has few enough states to take them all."""
-    if timeline.count_pending(point) <= ALWAYS_SMALL:
-        return True
-    count = _count(timeline, point)
-    return count is not None and count <= EXHAUSTIVE_LIMIT
-
-
-def _count(timeline: Timeline, point: int) -> int | None:
-    """The number of states of a point; None where it is out of reach, or counting all points has become too dear."""
-    known = timeline.state_counts
-    if point not in known:
-        steps = min(COUNT_STEPS, ALL_COUNT_STEPS - timeline.counting_steps)
-        if steps <= 0:
-            return None
-        if timeline.count_pending(point) > MOST_COUNTED:
-            known[point] = None
-            return None
-        lattice = Lattice(timeline, point)
-        known[point] = lattice.count(steps)
-        timeline.counting_steps += lattice.steps
-    return known[point]
 
 
 def _occurrences(stacks: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

@@ -1,4 +1,7 @@
-"""The names of the strategies, in their order, without what it takes to run them: settings are read at every start."""
+"""The names of the strategies, in their order, without what it takes to run them: settings are read at every start.
+
+The order is said here and nowhere else: from likely to exhaustive. `strategies` has the function behind each name.
+"""
 
 from __future__ import annotations
 

@@ -51,8 +51,6 @@ class Timeline:
         self.notes = rules.notes
         self.subjects = rules.subjects
         self.in_lines = rules.in_lines  # files whose data persist by cache lines, not by blocks
-        self.state_counts: dict[int, int | None] = {}  # point -> how many states it has, where that was asked
-        self.counting_steps = 0
         self.end = 2 * len(trace.events)
         self.event = np.frombuffer(self.updates.event, np.int32) if len(self.updates) else np.empty(0, np.int32)
         self.guaranteed: Numbers = (

@@ -19,7 +19,8 @@ import numpy as np
 from powercut.arrays import distinct
 from powercut.states.lattice import Lattice
 from powercut.states.state import Base, State
-from powercut.states.strategies import PAIR_LIMIT, is_small
+from powercut.states.state_counts import StateCounts
+from powercut.states.strategies import PAIR_LIMIT
 from powercut.syncs.removal import Removal
 
 AT_ONCE = 16  # executions whose first questions come before their next ones
@@ -41,6 +42,7 @@ class Candidates:
         self.at_random = False
         self._removal = removal
         self._timeline = removal.timeline
+        self._counts = StateCounts(removal.timeline)
         self._random = random.Random(seed)
 
     def __iter__(self) -> Iterator[State]:
@@ -50,7 +52,7 @@ class Candidates:
         for execution in executions:
             yield from self._pairs(*execution)
         for point in self.points:
-            if is_small(self._timeline, point):
+            if self._counts.is_small(point):
                 yield from Lattice(self._timeline, point).states()
         self.at_random = True
         yield from self._samples()
@@ -68,7 +70,7 @@ class Candidates:
     @cached_property
     def are_all(self) -> bool:
         """Whether every new state is among them, so that they come to an end."""
-        return all(is_small(self._timeline, point) for point in self.points)
+        return all(self._counts.is_small(point) for point in self.points)
 
     # What follows an execution
 
@@ -145,7 +147,7 @@ class Candidates:
 
     def _samples(self) -> Iterator[State]:
         """Random states of the points that have too many, each lacking something that the sync made durable."""
-        large = [point for point in self.points if not is_small(self._timeline, point)]
+        large = [point for point in self.points if not self._counts.is_small(point)]
         rng, guaranteed = self._random, self._removal.original.updates.guaranteed
         while large:
             point = rng.choice(large)

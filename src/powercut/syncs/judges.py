@@ -14,7 +14,8 @@ from powercut.image.digest import Digester
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.search.budget import Budget
 from powercut.search.events import Event, Said, Subscriber
-from powercut.search.exploration import Exploration, OutputKey
+from powercut.search.exploration import Exploration
+from powercut.search.image_keys import OutputKey
 from powercut.search.inline_executor import InlineExecutor
 from powercut.search.jobs import Executor
 from powercut.states.timeline import Timeline

@@ -8,7 +8,7 @@ from typing import Any
 from powercut.errors import ExitCode
 from powercut.runs.store import BehaviorCounts, SavedRun
 from powercut.search.events import Counts
-from powercut.states.behaviors.find import already_found
+from powercut.states.behaviors.tour import BehaviorTour
 from powercut.states.estimate import Estimate
 from powercut.states.failure_points import coverage_curve, failure_points
 from powercut.states.timeline import Timeline
@@ -38,10 +38,9 @@ def states_of(counts: Counts) -> dict[str, Any]:
     }
 
 
-def behaviors_of(timelines: Sequence[Timeline]) -> list[BehaviorCounts]:
-    """What representative testing made of each timeline, if it came to that."""
-    found = [(timeline.label, already_found(timeline)) for timeline in timelines]
-    return [BehaviorCounts(model=name, told_by=some.heuristics, **some.counts()) for name, some in found if some]
+def behaviors_of(tours: Sequence[tuple[str, BehaviorTour]]) -> list[BehaviorCounts]:
+    """What representative testing made of each model, by its name."""
+    return [BehaviorCounts(model=name, told_by=tour.found.heuristics, **tour.counts()) for name, tour in tours]
 
 
 def exit_code(run: SavedRun) -> ExitCode:

@@ -30,7 +30,6 @@ from powercut.search.exploration import Exploration
 from powercut.search.judging import check_final_state
 from powercut.search.ray_executor import require_ray
 from powercut.settings import seconds
-from powercut.states.behaviors.find import already_found
 from powercut.states.strategy_names import strategies
 from powercut.states.timeline import Timeline
 from powercut.testing.run_figures import behaviors_of, coverage, states_of
@@ -120,10 +119,9 @@ class Session(Workspace):
 
     def _say_what_was_missed(self, timelines: Sequence[Timeline], exploration: Exploration) -> None:
         """What the search cut, and why it tested nothing if so it was."""
-        for timeline in timelines:
-            found = already_found(timeline)
-            where = f" ({timeline.label})" if len(timelines) > 1 else ""
-            for cut in found.cuts() if found is not None else ():
+        for label, tour in exploration.behaviors:
+            where = f" ({label})" if len(timelines) > 1 else ""
+            for cut in tour.cuts():
                 self.say(f"{cut}{where}", warning=True)
         if count := exploration.counts.unexplained:
             self.say(f"failing states that no finding explains: {count}. {MORE_TIME}", warning=True)
@@ -164,7 +162,7 @@ class Session(Workspace):
             model=",".join(timeline.label for timeline in timelines),
             seconds=elapsed,
             coverage=coverage(timelines[0]),
-            behaviors=behaviors_of(timelines),
+            behaviors=behaviors_of(exploration.behaviors),
             notes=self.notes,
             interrupted=exploration.interrupted,
         )

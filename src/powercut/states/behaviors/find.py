@@ -1,22 +1,19 @@
-"""Representative testing of a whole timeline: its behaviors, their groups, and the states of the representatives.
+"""The behaviors of a whole timeline, and their groups.
 
-Before: a timeline. After: groups of behaviors (`representatives_of`), and a strategy that explores one behavior of each
-group: first those that show something new, the smallest first, then the others. What was cut on the way is kept with
-them, for the report.
+Before: a timeline. After: groups of behaviors, each with its representative: first those that show something new, the
+smallest first, then the others. `tour` explores them.
 """
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
 
-from powercut.states.behaviors.explore import WINDOW, Detail, detail_of, explore, with_few_kept, with_one_lost
-from powercut.states.behaviors.functions import HIGHEST, function_runs, too_high
+from powercut.states.behaviors.explore import Detail, detail_of
+from powercut.states.behaviors.functions import function_runs, too_high
 from powercut.states.behaviors.graph import Behavior, Graph, graph_of
 from powercut.states.behaviors.groups import Group, group
 from powercut.states.behaviors.instances import instance_runs
@@ -24,13 +21,11 @@ from powercut.states.behaviors.known_types import KnownTypes, known_types
 from powercut.states.behaviors.novelty import new_losses
 from powercut.states.behaviors.operations import Operations, Role, operations_of
 from powercut.states.behaviors.parts import Parts, parts_of
-from powercut.states.behaviors.runs import MOST, Runs
+from powercut.states.behaviors.runs import Runs
 from powercut.states.behaviors.shapes import shapes_of
-from powercut.states.state import State
 from powercut.states.timeline import Timeline
 
 MOST_SHAPES = 20_000  # different behaviors that are compared with each other
-_KEPT = "_representatives"
 
 
 @dataclass(slots=True)
@@ -46,9 +41,6 @@ class Representatives:
         cut_runs: how many were longer than `MOST` operations and are there in parts.
         left_out: how many different ones were not looked at, because there are more than `MOST_SHAPES`.
         too_high: how many functions were not looked at, because they are more than `HIGHEST` levels above others.
-        reached: how many groups some states were tested of so far.
-        explored: how closely each group was explored of which all states were.
-        states: how many there were so far.
     """
 
     operations: Operations
@@ -61,106 +53,10 @@ class Representatives:
     cut_runs: int = 0
     left_out: int = 0
     too_high: int = 0
-    reached: int = 0
-    explored: list[Detail] = field(default_factory=list)
-    states: int = 0
-
-    def counts(self) -> dict[str, int]:
-        """What was found and what was cut, for the report."""
-        details = Counter(self.explored)
-        return {
-            "behaviors": self.behaviors,
-            "shapes": self.shapes,
-            "groups": len(self.groups),
-            "new": len(self.new),
-            "reached": self.reached,
-            "explored": len(self.explored),
-            "states": self.states,
-            "in_parts": self.cut_runs,
-            "with_whole_operations": details[Detail.OPERATIONS],
-            "a_few_operations_at_a_time": details[Detail.WINDOWS],
-            "left_out": self.left_out,
-            "functions_left_out": self.too_high,
-        }
-
-    def notes(self) -> list[str]:
-        """What the user should know: by what behaviors were told, and what was cut."""
-        told = [f"behaviors were told by {' and '.join(self.heuristics)}"] if self.heuristics else []
-        return [*told, *self.cuts()]
-
-    def cuts(self) -> list[str]:
-        """What was left out or explored less closely than it could be."""
-        counts = self.counts()
-        cuts = {
-            "in_parts": f"were longer than {MOST} operations and explored in parts",
-            "with_whole_operations": "had too many states and were explored with operations that survive whole or not",
-            "a_few_operations_at_a_time": f"had too many states for that, too: {WINDOW} operations at a time",
-            "left_out": f"were left out: only {MOST_SHAPES} different ones are compared",
-        }
-        said = [f"{counts[cut]} behaviors {words}" for cut, words in cuts.items() if counts[cut]]
-        if self.too_high:
-            said.append(f"{self.too_high} functions more than {HIGHEST} levels above others were left out")
-        if 0 < self.reached < len(self.groups):
-            missing = len(self.groups) - self.reached
-            said.append(f"{missing} of {len(self.groups)} groups of behaviors were not reached")
-        return said
 
 
 def representatives_of(timeline: Timeline) -> Representatives:
-    """The behaviors of a timeline and their groups; found once, and kept with it."""
-    found = already_found(timeline)
-    if found is None:
-        found = vars(timeline)[_KEPT] = _find(timeline)
-    return found
-
-
-def already_found(timeline: Timeline) -> Representatives | None:
-    """The same if somebody asked for it before: for reports, which should not start looking."""
-    found: Representatives | None = vars(timeline).get(_KEPT)
-    return found
-
-
-def representatives(timeline: Timeline, rng: random.Random) -> Iterator[State]:
-    """One behavior of each group survived in part: every closed set of its updates, the most telling ones first."""
-    found = representatives_of(timeline)
-    found.explored.clear()
-    found.reached = found.states = 0
-    seen: set[tuple[int, int]] = set()
-    new, every = len(found.new), len(found.groups)
-    for state in chain(_show_new(found), _explore(found, 0, new), _explore(found, new, every)):
-        identity = timeline.identity(state)
-        if identity not in seen:
-            seen.add(identity)
-            found.states += 1
-            yield state
-
-
-def _show_new(found: Representatives) -> Iterator[State]:
-    """The states that show what no smaller behavior shows."""
-    for number, losses in enumerate(found.new):
-        yield from with_one_lost(found.operations.timeline, _reach(found, number), losses)
-
-
-def _explore(found: Representatives, first: int, end: int) -> Iterator[State]:
-    """The states of some groups: the few telling ones of each before all of any."""
-    timeline, numbers = found.operations.timeline, range(first, end)
-    for number in numbers:
-        yield from with_one_lost(timeline, _reach(found, number))
-    for number in numbers:
-        yield from with_few_kept(timeline, _reach(found, number))
-    for number in numbers:
-        detail = detail_of(timeline, _reach(found, number))
-        yield from explore(timeline, _reach(found, number), detail)
-        found.explored.append(detail)
-
-
-def _reach(found: Representatives, number: int) -> list[list[int]]:
-    """The updates of a representative, operation by operation; its group is reached by that."""
-    found.reached = max(found.reached, number + 1)
-    return found.groups[number].representative.updates(found.operations)
-
-
-def _find(timeline: Timeline) -> Representatives:
+    """The behaviors of a timeline and their groups."""
     operations = operations_of(timeline)
     types = known_types(operations)
     found = Representatives(operations, parts_of(operations), heuristics=_heuristics(operations, types))
