@@ -214,4 +214,4 @@ def test_what_a_plain_kill_leaves_is_judged_with_all_that_was_said(world: World)
     check = script(world, '[ ! -e x ] || [ -e y ] || ! grep -q done "$POWERCUT_ACKED"')
     ended = world.test(workload="mkdir data/x data/y; echo done", check=check)
     assert ended.code == 1
-    assert "'done' on stdout was said" in ended.out
+    assert "The program printed 'done'" in ended.out

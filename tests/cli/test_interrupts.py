@@ -78,7 +78,7 @@ def test_while_exploring_before_anything_was_found(world: World) -> None:
     os.killpg(process.pid, signal.SIGINT)
     ended = world.finish(process, before)
     assert ended.code == 130
-    assert ended.out.startswith("nothing found: ")
+    assert ended.out.splitlines()[-1].startswith("No findings. ")
     assert world.runs() == ["0001"]
 
 

@@ -55,7 +55,7 @@ def test_a_second_run_asks_only_about_what_is_new(asking: Asking) -> None:
     covered = [some["tested"] + some["known"] + some["equal"] for some in (states, then)]
     assert covered == [then["total"]] * 2
     assert (then["known"], states["exhausted"]) == (0, True)
-    assert f", {states['known']} known from earlier runs, " in str(after["text"])
+    assert f", {states['known']} cached, " in str(after["text"])
     third, changed = asking.test(workload=MORE)
     assert third > FEW and changed["states"]["known"] > FEW
 

@@ -55,7 +55,7 @@ def test_what_was_lost_is_said(recorded: World) -> None:
     assert code == 0
     xfs, ext4 = json.loads((recorded.here / "m.json").read_text())["rows"]
     assert (xfs["fs"], xfs["possible"]) == ("xfs", True)
-    assert [word.partition(" (")[0] for word in xfs["fate"]["lost"]] == ["the size of f.tmp growing to 3"]
+    assert [word.partition(" (")[0] for word in xfs["fate"]["lost"]] == ["the growth of f.tmp to 3 bytes"]
     assert (ext4["fs"], ext4["possible"], ext4["decided"]) == ("ext4-nodelalloc", False, True)
     assert "\next4-nodelalloc: not possible\n  the nearest state that was found has 1 difference:\n" in out
 

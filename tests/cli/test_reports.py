@@ -36,7 +36,7 @@ def test_one_format_to_standard_output_or_a_file(world: World) -> None:
     shown = world.run("report", "--format", "junit")
     assert shown.code == 0 and ElementTree.fromstring(shown.out).find(".//failure") is None
     assert world.run("report", "1", "--format", "markdown", "-o", "m.md").out == ""
-    assert (world.here / "m.md").read_text().startswith("## powercut: ✅ nothing found")
+    assert (world.here / "m.md").read_text().startswith("## powercut: ✅ No findings")
     assert json.loads(world.run("report", "--schema").out)["title"] == "The JSON report of powercut"
 
 

@@ -154,7 +154,7 @@ def test_a_finding_is_gone_with_its_fix_and_others_remain(saved: Saved) -> None:
     assert ended.code == 0, ended.err
     assert said(ended) == f"{content}  tried: gone"
     assert "put in once, " in ended.out
-    assert f"other findings that remain:\n  {name}  'saved' on stdout was said" in ended.out
+    assert f"Other findings that remain:\n  {name}  The program printed 'saved'" in ended.out
     shown = world.run("show", content, "--no-diff").out
     assert "(verified in the model; tried: gone)" in " ".join(shown.split())
     document = json.loads((world.here / "tried.json").read_text())
@@ -232,7 +232,7 @@ def test_another_program_does_not_come_by(saved: Saved) -> None:
 
 def test_programs_without_lines_are_known_by_their_stacks(world: World) -> None:
     ended = world.test()
-    assert "fsync of the directory (the data folder) before" in " ".join(ended.out.split())
+    assert "fsync on the directory (the data folder) before" in " ".join(ended.out.split())
     assert try_fix(world.here / ".powercut", ended.out[:8]).gone
 
 

@@ -142,7 +142,7 @@ def test_the_line_of_the_program_is_named(world: World) -> None:
     assert ended.code == 1
     assert "lost:         HERE/save.py:4 in <module>\n" in ended.out
     assert "acknowledged: HERE/save.py:5 in <module>\n" in ended.out
-    assert "fix: call fsync of the directory (the data folder) before save.py:5 (verified in the model)" in ended.out
+    assert "fix: call fsync on the directory (the data folder) before save.py:5 (verified in the model)" in ended.out
 
 
 def test_syncfs_beside_the_data_folder_syncs_it(world: World) -> None:

@@ -55,7 +55,7 @@ def test_a_failing_test_says_all_and_replays(pytester: pytest.Pytester) -> None:
     failed.assert_outcomes(failed=1)
     text = failed.stdout.str()
     assert (
-        "minimal state: everything up to the crash survived, except\n    - the size of s.json.new growing to 5" in text
+        "minimal state: everything before the crash survived, except\n    - the growth of s.json.new to 5 bytes" in text
     )
     assert f"lost:         {path}:" in text and "survived:     " in text
     assert "fix: call fdatasync(s.json.new) before" in text
@@ -107,7 +107,7 @@ def test_decorated_functions_and_commands(pytester: pytest.Pytester) -> None:
     ended = run(pytester, "-n", "2")
     ended.assert_outcomes(passed=3, failed=3)
     text = ended.stdout.str()
-    assert "not atomic (atomicity)" in text and "reachable on: xfs" in text
+    assert "not atomic (atomicity)" in text and "possible on: xfs" in text
     assert "[check-fails-on-final-state]" in text
     runs = {path.parent.name for path in pytester.path.glob(".powercut/runs/*/run.json")}
     assert len(runs) == 4  # one for each that was judged, also side by side

@@ -154,7 +154,7 @@ def test_what_is_known_fails_no_report() -> None:
     assert results[0]["suppressions"] == [{"kind": "external", "justification": "the user can save again"}]
     assert ElementTree.fromstring(junit.render(run, NOWHERE)).findall(".//failure") == []
     assert "506f920b" not in github.render(run, NOWHERE).decode()
-    assert "nothing found" in markdown.render(run, NOWHERE).decode().splitlines()[0]
+    assert "No findings" in markdown.render(run, NOWHERE).decode().splitlines()[0]
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,9 @@ def lint_text(analysis: Analysis, memory: Memory) -> str:
     """Everything found, and how much was looked at."""
     parts = [explain_misuse(misuse) for misuse in analysis.misuses if misuse.known is None]
     parts += known_section(analysis.misuses)
-    looked = f"{analysis.records:,} memory records and {analysis.calls:,} events, {analysis.seconds:.1f} s"
-    parts.append(f"{_capital(lint_counts(analysis.misuses))}: {looked}, memory {memory.name}")
+    read = f"{counted(analysis.records, 'memory record')} and {counted(analysis.calls, 'event')} read"
+    found = _capital(lint_counts(analysis.misuses))
+    parts.append(f"{found}. {read}. {analysis.seconds:,.1f} s. Memory model: {memory.name}.")
     return "\n\n".join(parts)
 
 

@@ -87,7 +87,8 @@ def progress_line(progress: Progress | Weighed | Raced | Repeated) -> str:
     if isinstance(progress, Raced):
         return f"{raced_words(progress.counts)}, {progress.rate:.1f}/s{left}"
     if isinstance(progress, Weighed):
-        return f"{progress.settled:,} of {progress.total:,} syncs decided, {counted(progress.tested, 'state')} tested{left}"
+        tested = f"{counted(progress.tested, 'state')} tested"
+        return f"{progress.settled:,} of {progress.total:,} syncs decided, {tested}{left}"
     counts = progress.counts
     rate = counts.tested / progress.seconds if progress.seconds > 0.5 else 0.0
     total = f"{counts.total:,}" if isinstance(counts.total, int) else str(counts.total)
