@@ -55,7 +55,7 @@ def test_a_synced_file_whose_name_is_lost_is_found(fs: str, found: bool) -> None
     findings = judge([("create", "a"), ("write", "a", 0, b"x", ""), ("fsync", "a"), ("create", "b")], fs)
     assert bool(findings) is found
     if found:
-        assert findings[0].output == "a is not there, although it was synced"
+        assert findings[0].output == "a is missing, although it was synced"
 
 
 @pytest.mark.parametrize("fs", FILE_SYSTEMS)
@@ -67,7 +67,7 @@ def test_a_file_that_only_grows_is_left_to_a_check(fs: str) -> None:
 @pytest.mark.parametrize("fs", FILE_SYSTEMS)
 def test_removing_a_file_to_make_room_for_its_successor_is_found(fs: str) -> None:
     findings = judge([*START, *SAVE, ("fsync", "t"), ("fsync", ""), ("unlink", "a"), ("rename", "t", "a")], fs)
-    assert [finding.output for finding in findings] == ["a is not there, although it was synced"]
+    assert [finding.output for finding in findings] == ["a is missing, although it was synced"]
 
 
 @pytest.mark.parametrize("fs", FILE_SYSTEMS)

@@ -20,10 +20,10 @@ from powercut.trace.symbols import (
 )
 
 _SHOWN = 60  # bytes of output
-_SAYING = {
-    Channel.STDOUT: "printed {}",
-    Channel.STDERR: "printed {} on stderr",
-    Channel.SOCKET: "sent {} over a socket",
+_OUTPUTS = {
+    Channel.STDOUT: "the output {}",
+    Channel.STDERR: "the output {} on stderr",
+    Channel.SOCKET: "the message {} to a socket",
 }
 
 
@@ -87,7 +87,7 @@ class Places:
             else self._trace.blob(int(record["data"]), int(record["length"]))
         )
         text = data.strip().rpartition(b"\n")[2][-_SHOWN:].decode("utf-8", "replace")
-        return self.location(event, "acknowledged", _SAYING[channel].format(repr(text)))
+        return self.location(event, "acknowledged", _OUTPUTS[channel].format(repr(text)))
 
 
 def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str = "", detail: str = "") -> Location:

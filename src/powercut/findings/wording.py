@@ -25,7 +25,8 @@ def message(finding: Finding) -> str:
 
 def _too_early(output: Location, lost: Location | None, verdict: str) -> str:
     """The program printed something that was not true yet, or not for good."""
-    program = f"The program {output.what} ({output.short})"
+    noun, what = output.what.split(" ", 2)[1:] if output.what.startswith("the ") else ("", output.what)
+    program = f"The program {'sent' if noun == 'message' else 'printed'} {what} ({output.short})"
     if lost is None:
         return f"{program} but had written nothing. If the power fails then, {verdict}."
     if lost.role == "missing":

@@ -9,7 +9,7 @@ from typing import Any
 from powercut.model.filesystem import DEFAULT, GROUPS
 from powercut.printable import counted, one_line
 from powercut.report.paint import PLAIN, Paint, Role
-from powercut.runs.store import BehaviorCounts, SavedRun, covered
+from powercut.runs.store import BehaviorCounts, SavedRun, covered, name_of
 from powercut.states.estimate import Estimate
 
 
@@ -73,7 +73,7 @@ def next_commands(run: SavedRun, folder: Path, paint: Paint = PLAIN) -> str:
     rows = [
         (f"powercut show {first.id}{option}", "details, and the files after the crash"),
         (first.replay, "run the check on that crash state again"),
-        (f"powercut report {folder.name}{option} --html report.html", "all of this as a web page"),
+        (f"powercut report {name_of(folder)}{option} --html report.html", "all of this as a web page"),
     ]
     width = max(len(command) for command, _ in rows)
     lines = [f"  {paint(Role.COMMAND, one_line(f'{command:<{width}}'))}  {what}" for command, what in rows]

@@ -93,7 +93,7 @@ def progress_line(progress: Progress | Weighed | Raced | Repeated) -> str:
     rate = counts.tested / progress.seconds if progress.seconds > 0.5 else 0.0
     total = f"{counts.total:,}" if isinstance(counts.total, int) else str(counts.total)
     of = "" if counts.total is None else f" of {total}"
-    speed = f", {rate:,.0f}/s" if rate else ""
+    speed = f", {rate:,.0f}/s" if rate >= 0.5 else ""
     found = counted(progress.findings, "finding")
     cached = f", {counts.known:,} cached" if counts.known else ""
     follow = f", {counts.equivalent:,} equivalent" if counts.equivalent else ""

@@ -375,7 +375,9 @@ class Timeline:
     def describe_part(self, updates: Sequence[int]) -> str:
         """Some updates of one call in words: pieces of data together, each other update for itself, a few at most."""
         data = [update for update in updates if self.kind(update) is UpdateKind.DATA]
-        words = [self.describe(update) for update in updates if update not in data]
+        others = [update for update in updates if self.kind(update) is not UpdateKind.DATA]
+        chosen = [update for update in others if self.kind(update) is not UpdateKind.FILL]  # of which no user knows
+        words = [self.describe(update) for update in (chosen if chosen or data else others)]
         if data:
             ends = [self.updates.start[update] + self.updates.length[update] for update in data]
             start = min(self.updates.start[update] for update in data)

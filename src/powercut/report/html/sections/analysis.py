@@ -18,6 +18,6 @@ def section(material: Material) -> Section | None:
     if not entries:
         return None
     words = (
-        f"Lint reports {lint_counts(run.misuses)}, from the trace alone: not tested, and no change of the exit code."
+        f"Lint reports {lint_counts(run.misuses)}. It only reads the trace: nothing is tested, the exit code stays."
     )
     return Section("analysis", "Lint", len(entries), {"entries": entries, "words": words, "first": False})
