@@ -129,7 +129,7 @@ def test_what_is_in_the_baseline_does_not_count(world: World) -> None:
     record(world)
     ended = world.run("lint", "run.trace", "--write-baseline")
     assert ended.code == 0
-    assert ended.err == "powercut: baseline written to HERE/powercut-baseline.toml: give its entries a reason\n"
+    assert ended.err == "powercut: wrote the baseline HERE/powercut-baseline.toml; give each entry a reason\n"
     ended = world.run("lint", "run.trace", "--json", "lint.json")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("known, as the baseline says:\n")
@@ -158,12 +158,12 @@ def test_ids_that_were_not_found_are_told(world: World) -> None:
     text = "".join(f'[[known]]\nid = "{name}"\nkind = "{kind}"\nreason = "r"\n' for name, kind in entries)
     (world.here / "powercut-baseline.toml").write_text(text)
     ended = world.run("lint", "run.trace")
-    told = "powercut: warning: the baseline HERE/powercut-baseline.toml knows ids that were not found: "
+    told = "powercut: warning: the baseline HERE/powercut-baseline.toml has ids that were not found: "
     assert (ended.code, ended.err) == (0, f"{told}aaaaaaaa, cccccccc. Remove what is fixed\n")
     ended = world.test("--json", "report.json", workload=SAFE)
     assert ended.code == 0
     assert f"{told}aaaaaaaa, bbbbbbbb, cccccccc. Remove what is fixed\n" in ended.err
-    assert "knows ids that were not found" in report(world, "report.json")["notes"][0]
+    assert "has ids that were not found" in report(world, "report.json")["notes"][0]
 
 
 def test_findings_of_a_run_can_be_known_too(world: World) -> None:

@@ -31,7 +31,7 @@ def lost(saved: tuple[World, str], tmp_path: Path) -> tuple[World, str]:
 
 def test_nothing_was_saved_yet(world: World) -> None:
     ended = world.run("show")
-    message = "powercut: no saved run in .powercut. Run powercut test first, or name --output DIR. [no-run]\n"
+    message = "powercut: no saved run in .powercut. Run powercut test first, or give --output DIR. [no-run]\n"
     assert (ended.err, ended.code) == (message, 2)
     ended = world.run("replay", "3f9a")
     message = "there is no finding '3f9a' in the saved runs of .powercut. powercut show lists them. [no-finding]"
@@ -79,13 +79,14 @@ def test_letters_that_can_be_several_findings(lost: tuple[World, str]) -> None:
 def test_replay_judges_again(saved: tuple[World, str]) -> None:
     world, name = saved
     ended = world.run("replay", name)
-    refused = "the check refuses this image (exit status 1)\n  | f holds old\n"
+    refused = "The check fails on this image (exit status 1).\n  | f holds old\n"
     assert (ended.out, ended.err, ended.code) == (refused, "", 1)
     ended = world.run("replay", name, "--check", "true")
     assert (ended.out, ended.code) == ("the check passes on this image\n", 0)
     assert world.run("replay", name, "--check", "sh check").out == refused  # files are found where we are, as by test
     assert (
-        world.run("replay", name, "--check", "sh -c 'kill -9 $$'").out == "the check died of signal 9 on this image\n"
+        world.run("replay", name, "--check", "sh -c 'kill -9 $$'").out
+        == "The check crashes on this image (signal 9).\n"
     )
 
 
@@ -115,7 +116,7 @@ def test_replay_leaves_the_image(lost: tuple[World, str]) -> None:
 
 def test_replay_when_the_users_folder_changed_or_vanished(lost: tuple[World, str]) -> None:
     world, name = lost
-    refused = "the check refuses this image (exit status 1)\n  | f holds old\n"
+    refused = "The check fails on this image (exit status 1).\n  | f holds old\n"
     (world.data / "f").write_text("something else")
     run = json.loads((world.here / ".powercut/runs/0001/run.json").read_text())
     original = Path(run["folder"])

@@ -62,7 +62,7 @@ def test_a_failing_test_says_all_and_replays(pytester: pytest.Pytester) -> None:
     name = re.findall(r"replay: (pytest \S+::test_saving_is_atomic_and_durable --powercut-replay (\S+))", text)[0]
     again = run(pytester, *name[0].split()[1:])
     again.assert_outcomes(failed=1)
-    assert f"finding {name[1]}: the check refuses this image" in again.stdout.str()
+    assert f"finding {name[1]}: The check fails on this image" in again.stdout.str()
     path.write_text(path.read_text().replace('found == "old" and', "True or"))
     path.write_text(
         path.read_text().replace("json.loads((folder", "str((folder").replace('"new" or', '"new" or True or')

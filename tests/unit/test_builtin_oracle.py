@@ -47,7 +47,7 @@ def test_a_replacement_without_sync_can_be_empty(fs: str, found: bool) -> None:
 def test_truncating_and_writing_again_is_found(fs: str) -> None:
     findings = judge([*START, ("truncate", "a", 0), ("write", "a", 0, b"newer", ""), ("fsync", "a")], fs)
     assert findings
-    assert all(finding.output.startswith(("a is empty", "a holds 5 bytes")) for finding in findings)
+    assert all(finding.output.startswith(("a is empty", "a has 5 bytes")) for finding in findings)
 
 
 @pytest.mark.parametrize(("fs", "found"), [("posix", True), ("ext4-ordered", False), ("xfs", False), ("btrfs", False)])

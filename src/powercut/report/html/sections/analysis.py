@@ -17,7 +17,5 @@ def section(material: Material) -> Section | None:
         return Section("analysis", "Assertions", len(entries), {"entries": entries, "words": words, "first": True})
     if not entries:
         return None
-    words = (
-        f"Lint reports {lint_counts(run.misuses)}. It only reads the trace: nothing is tested, the exit code stays."
-    )
+    words = f"Lint reports {lint_counts(run.misuses)}. It only reads the trace: nothing is tested, the exit code stays."
     return Section("analysis", "Lint", len(entries), {"entries": entries, "words": words, "first": False})
