@@ -133,7 +133,7 @@ def test_what_is_in_the_baseline_does_not_count(world: World) -> None:
     ended = world.run("lint", "run.trace", "--json", "lint.json")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("known, as the baseline says:\n")
-    assert ended.out.splitlines()[-1].startswith("4 known: ")
+    assert ended.out.splitlines()[-1].startswith("4 in the baseline. ")
     assert {misuse["known"] for misuse in report(world)["misuses"]} == {"not yet explained"}
 
 
