@@ -132,7 +132,7 @@ def test_what_is_in_the_baseline_does_not_count(world: World) -> None:
     assert ended.err == "powercut: wrote the baseline HERE/powercut-baseline.toml; give each entry a reason\n"
     ended = world.run("lint", "run.trace", "--json", "lint.json")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("known, as the baseline says:\n")
+    assert ended.out.startswith("In the baseline:\n")
     assert ended.out.splitlines()[-1].startswith("4 in the baseline. ")
     assert {misuse["known"] for misuse in report(world)["misuses"]} == {"not yet explained"}
 
@@ -159,10 +159,10 @@ def test_ids_that_were_not_found_are_told(world: World) -> None:
     (world.here / "powercut-baseline.toml").write_text(text)
     ended = world.run("lint", "run.trace")
     told = "powercut: warning: the baseline HERE/powercut-baseline.toml has ids that were not found: "
-    assert (ended.code, ended.err) == (0, f"{told}aaaaaaaa, cccccccc. Remove what is fixed\n")
+    assert (ended.code, ended.err) == (0, f"{told}aaaaaaaa, cccccccc. Remove those that are fixed\n")
     ended = world.test("--json", "report.json", workload=SAFE)
     assert ended.code == 0
-    assert f"{told}aaaaaaaa, bbbbbbbb, cccccccc. Remove what is fixed\n" in ended.err
+    assert f"{told}aaaaaaaa, bbbbbbbb, cccccccc. Remove those that are fixed\n" in ended.err
     assert "has ids that were not found" in report(world, "report.json")["notes"][0]
 
 
@@ -183,7 +183,7 @@ def test_a_new_finding_fails_the_run(world: World) -> None:
     assert world.test("--write-baseline").code == 0
     ended = world.test(workload="printf new > data/f; echo saved")
     assert ended.code == 1
-    assert "2 findings (1 in the baseline). " in ended.out  # the truncation, and what was printed too soon
+    assert "2 findings. " in ended.out  # the truncation, and what was printed too soon
 
 
 def test_a_run_tells_of_misuses_and_does_not_fail_for_them(world: World) -> None:

@@ -25,4 +25,4 @@ def test_the_place_where_the_check_died_is_named(world: World) -> None:
     ended = world.test("--fs", "xfs", workload=SAVE, check="./dies")  # there the new name can hold zeros
     assert ended.code == 1
     assert "the check crashes (signal 11)" in ended.out
-    assert "the check died at:\n    first at HERE/dies.c:3\n    main at HERE/dies.c:8\n" in ended.out
+    assert "the check crashed at:\n    first at HERE/dies.c:3\n    main at HERE/dies.c:8\n" in ended.out

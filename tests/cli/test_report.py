@@ -63,7 +63,7 @@ def test_json_that_cannot_be_written_loses_nothing(world: World) -> None:
     assert ended.err.endswith(
         "powercut: cannot write nowhere/report.json: No such file or directory. [output-unwritable]\n"
     )
-    assert "1 finding: " in ended.out
+    assert "1 finding. " in ended.out
     assert world.runs() == ["0001"]
 
 

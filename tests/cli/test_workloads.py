@@ -74,7 +74,7 @@ def test_only_the_last_words_are_shown(world: World) -> None:
 def test_a_program_that_writes_nothing(world: World) -> None:
     ended = world.test(workload="echo saved")
     assert ended.err == (
-        f"{RECORDING}powercut: the workload changed nothing in HERE/data. Is --dir the folder that it writes to? "
+        f"{RECORDING}powercut: the program changed nothing in HERE/data. Is --dir the folder it writes to? "
         "[nothing-written]\n"
     )
     assert ended.code == 3

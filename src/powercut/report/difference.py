@@ -24,7 +24,7 @@ def image_difference(trace: Trace, finding: Finding) -> str:
     for path in sorted(names):
         before, after = _content(whole, files_of(whole).get(path)), _content(crashed, files_of(crashed).get(path))
         if before != after:
-            lines.append(f"    {one_line(path.decode('utf-8', 'replace'))}: {_show(after)}, instead of {_show(before)}")
+            lines.append(f"    {one_line(path.decode('utf-8', 'replace'))}: {_show(after)} (before: {_show(before)})")
     if len(lines) == 1:
         lines.append("    no difference: nothing was lost")
     return "\n".join(lines)

@@ -40,7 +40,7 @@ def models_words(run: SavedRun) -> str:
     """The models that were tested; where nothing was found, that there are others."""
     names = run.model.split(",")
     default = tuple(name.partition("+")[0] for name in names) == GROUPS[DEFAULT]
-    more = ". Other models: --fs all" if default and not run.findings else ""
+    more = ". Other models: --fs all" if default and covered(run.states) and not run.findings else ""
     return one_line(f"Models: {', '.join(names)}{more}")
 
 

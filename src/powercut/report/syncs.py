@@ -147,10 +147,13 @@ def _reason(judgement: Judgement) -> str:
         return _REASONS[judgement.why]
     if not judgement.tested:
         return f"removing it makes no new state possible, as far as was tested{_ENDS[judgement.why]}"
-    broken = f"; {judgement.broken:,} of them fail with it, too" if judgement.broken else ""
-    every = "all " if judgement.why is Why.ALL_PASS else ""
-    passes = f"the check passes on {every}{counted(judgement.tested, 'state')} that removing it makes possible"
-    return f"{passes}{_ENDS[judgement.why]}{broken}"
+    states = counted(judgement.tested, "state")
+    if judgement.broken:
+        reason = f"{states} tested that removing it makes possible; {judgement.broken:,} fail, but fail with it, too"
+    else:
+        every = "all " if judgement.why is Why.ALL_PASS else ""
+        reason = f"the check passes on {every}{states} that removing it makes possible"
+    return f"{reason}{_ENDS[judgement.why]}"
 
 
 def _what(site: Site) -> str:
