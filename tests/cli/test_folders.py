@@ -106,8 +106,8 @@ def test_our_own_folders_beside_or_in_the_data(world: World, option: str) -> Non
         assert f"replay: powercut replay 0001/{ended.out.split()[0]} --output own\n" in ended.out
         ended = world.test(option, "check/x")
         assert ended.err == (
-            "powercut: cannot create a folder for this run in HERE/check/x: Not a directory. Choose another folder with "
-            "--output DIR. [output-unwritable]\n"
+            "powercut: cannot create a folder for this run in HERE/check/x: Not a directory. Choose another folder "
+            "with --output DIR. [output-unwritable]\n"
         )
 
 
