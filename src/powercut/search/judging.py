@@ -140,8 +140,8 @@ class Judging:
         return sum(length for thing in self.timelines[0].tree.things for _, length, _ in thing.base_data)
 
 
-def check_final_state(executor: Executor, timeline: Timeline, timeout: float) -> None:
-    """A check that refuses the state after a clean end would refuse everything."""
+def check_final_state(executor: Executor, timeline: Timeline, timeout: float, *, function: bool = False) -> None:
+    """A check that fails on the state after a clean end would fail everywhere; a Python `function` has no status."""
     executor.submit([Job(-1, 0, State(timeline.end, Base.ISSUED, frozenset()))])
     results: list[Result] = []
     while not results:
@@ -150,7 +150,7 @@ def check_final_state(executor: Executor, timeline: Timeline, timeout: float) ->
     if verdict.passed:
         return
     how = {"crash": f"crashed (signal {verdict.code})", "hang": f"did not end within {timeout:g} s"}
-    failed = f"exited with {verdict.code}" if verdict.code else "failed"
+    failed = "failed" if function or not verdict.code else f"exited with {verdict.code}"
     words = "\n".join(verdict.output.strip().splitlines()[-LAST_LINES:])
     output = f" Output of the check:\n{words}" if words else ""
     raise EnvironmentFailure(

@@ -100,7 +100,7 @@ class Session(Workspace):
             self.say("the built-in check runs on this machine only")
         executor, output_key = self.judging(timelines).executor(anywhere=True)
         try:
-            check_final_state(executor, timelines[0], self.settings.timeout)
+            check_final_state(executor, timelines[0], self.settings.timeout, function=self.check is not None)
             budget = Budget(seconds(self.settings.budget), self.settings.max_states, since)
             names = strategies(self.settings.strategies)
             seed, equivalence = self.settings.seed, self.judging(timelines).equivalence()

@@ -31,7 +31,7 @@ class Fate(StrEnum):
     SURVIVED = "survived"
     LOST = "lost"
     SYNCED = "synced"
-    SAID = "output"
+    SAID = "printed"
     CUT = "power cut"
     LATER = "not run yet"
 
