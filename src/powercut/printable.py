@@ -11,3 +11,8 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Text that stays in its line whatever names it holds: ends of lines and tabs in a name are no layout of ours."""
     return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: 1 file, 1,234 files."""
+    return f"{number:,} {what}{'s' if number != 1 else ''}"

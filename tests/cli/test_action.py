@@ -50,7 +50,7 @@ def test_the_step_reports_and_compares_with_the_last_run(world: World) -> None:
     assert second.returncode == 1, second.stderr
     assert b"::error title=powercut" in second.stdout
     summary = (world.here / "summary").read_text()
-    assert "nothing found" in summary and "Since the last run" in summary and "\nnew:\n" in summary
+    assert "No findings" in summary and "Since the last run" in summary and "\nnew:\n" in summary
     outputs = dict(line.split("=", 1) for line in (world.here / "out").read_text().splitlines())
     assert set(outputs) == set(ACTION["outputs"])
     assert all(Path(file).is_file() for file in outputs.values())

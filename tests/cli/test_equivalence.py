@@ -69,7 +69,10 @@ def test_a_check_that_contradicts_itself_is_named_and_all_states_are_run(world: 
 def test_a_check_that_cannot_be_understood_is_run_on_every_state(world: World) -> None:
     (world.here / "asks.py").write_text(ASKS_A_SERVER)
     counts = states(world, "--equivalence", "--max-states", "12", check=f"{sys.executable} -S -E asks.py")
-    reason = "states in which the check would read the same are run, too: it talks to another process over a socket"
+    reason = (
+        "could not trace what the check reads (it talks to another process over a socket), so equivalent states are "
+        "tested one by one (slower)"
+    )
     assert (counts["equivalent"], counts["code"]) == (0, 0)
     assert reason in counts["notes"]
 
@@ -77,6 +80,6 @@ def test_a_check_that_cannot_be_understood_is_run_on_every_state(world: World) -
 def test_a_check_that_looks_at_nothing_is_named(world: World) -> None:
     """Such as one whose words mean files beside the program, not those in the crashed folder."""
     (world.here / "g").write_text("new")
-    note = "the check looked at nothing in the data folder: it says the same whatever a power cut leaves there"
+    note = "the check never read the data folder, so its verdict is the same whatever a power cut does"
     assert states(world, workload=SAVE, check="grep -q new g")["notes"] == [note]
     assert states(world, workload=SAVE, check="ls")["notes"] == []

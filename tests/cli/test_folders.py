@@ -46,7 +46,7 @@ def test_the_current_folder_is_the_data_folder(world: World) -> None:
     for number in ("0001", "0002"):
         ended = world.run("test", "--check", "sh check", "--", "sh", "-c", script, cwd=world.data)
         assert ended.code == 1, ended.err
-        assert f"saved in HERE/data/.powercut/runs/{number}\n" in ended.out
+        assert f"Saved in HERE/data/.powercut/runs/{number}\n" in ended.out
     listing = world.run("show", "data/.powercut/runs/0002/trace").out
     assert ".powercut" not in listing.partition("\n")[2].replace("HERE/data/.powercut", "")
     assert (world.data / "f").read_text() == "old"
@@ -102,12 +102,12 @@ def test_our_own_folders_beside_or_in_the_data(world: World, option: str) -> Non
         ended = world.test(option, "nowhere")
         assert ended.err.splitlines()[-1].endswith("No such file or directory. Use --scratch DIR. [scratch-unusable]")
     else:
-        assert "saved in HERE/own/runs/0001\n" in ended.out
+        assert "Saved in HERE/own/runs/0001\n" in ended.out
         assert f"replay: powercut replay 0001/{ended.out.split()[0]} --output own\n" in ended.out
         ended = world.test(option, "check/x")
         assert ended.err == (
-            "powercut: cannot make a folder for this run in HERE/check/x: Not a directory. Name another one with "
-            "--output DIR. [output-unwritable]\n"
+            "powercut: cannot create a folder for this run in HERE/check/x: Not a directory. Choose another folder "
+            "with --output DIR. [output-unwritable]\n"
         )
 
 

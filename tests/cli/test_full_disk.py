@@ -140,7 +140,7 @@ def test_no_room_for_the_report(world: World) -> None:
     assert ended.err.splitlines()[-1] == (
         "powercut: cannot write small/report: No space left on device. [output-unwritable]"
     )
-    assert "1 finding: " in ended.out
+    assert "1 finding. " in ended.out
     assert (ended.code, ended.left, world.runs()) == (3, [], ["0001"])
 
 

@@ -68,7 +68,7 @@ def test_a_restart_that_fails_for_another_reason_is_told_with_its_words(operator
     sick = (operator.data / "pool").read_bytes()
     ended = operator.run("heal", "--yes", "--", "sh", "-c", "echo port in use; exit 1")
     assert ended.code == 1
-    assert "\n  | port in use\nnothing that the log knows of led to it" in ended.out
+    assert "\n  | port in use\nNo logged update led to it" in ended.out
     assert "[heal-other-fault]" in ended.err
     assert (operator.data / "pool").read_bytes() == sick
 

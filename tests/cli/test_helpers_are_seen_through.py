@@ -34,7 +34,7 @@ def test_what_the_c_library_does_for_one_line_is_not_named(world: World) -> None
     (world.here / "save.py").write_text('with open("data/f", "w") as file:\n    file.write("new")\n')
     ended = world.run("test", "--dir", "data", "--", sys.executable, "save.py")
     assert ended.code == 1
-    assert "not made yet: HERE/save.py:1 in <module>" in ended.out
+    assert "not run yet:  HERE/save.py:1 in <module>" in ended.out
     assert "survived:     HERE/save.py:1 in <module>" in ended.out
 
 

@@ -58,11 +58,11 @@ def test_while_exploring_after_something_was_found(world: World, number: signal.
     check = ["--check", slow_check(world), "--json", "report.json"]
     with open(errors, "wb") as file:
         process = world.start("test", "--dir", "data", *check, "--", "sh", "-c", MANY, stderr=file)
-        wait_for(lambda: "powercut: found " in errors.read_text())
+        wait_for(lambda: "powercut: finding " in errors.read_text())
         os.killpg(process.pid, number)
         ended = world.finish(process, before)
     assert ended.code == 1  # findings are findings
-    assert "\ninterrupted: what was found so far is saved; powercut resume 0001 goes on\n" in ended.out
+    assert "\nInterrupted. Results so far are saved; continue with: powercut resume 0001\n" in ended.out
     report = json.loads((world.here / "report.json").read_text())
     assert report["interrupted"] is True
     assert report["findings"]
@@ -78,7 +78,7 @@ def test_while_exploring_before_anything_was_found(world: World) -> None:
     os.killpg(process.pid, signal.SIGINT)
     ended = world.finish(process, before)
     assert ended.code == 130
-    assert ended.out.startswith("nothing found: ")
+    assert ended.out.splitlines()[-1].startswith("No findings. ")
     assert world.runs() == ["0001"]
 
 

@@ -54,8 +54,7 @@ def test_a_run_that_goes_on_after_an_edit_has_the_same_ids(tested: World) -> Non
     assert ended.code == 1 and before and ids(tested) == before
     assert "os.replace" not in ended.out
     assert (
-        "note: HERE/saves.py has changed, or gone, since this run: the lines shown are those that it had then"
-        in ended.out
+        "Note: HERE/saves.py has changed or is gone since this run. The lines shown are those of the run." in ended.out
     )
 
 
@@ -72,7 +71,7 @@ def test_what_is_shown_is_what_was_there(tested: World) -> None:
     before = tested.run("show", one, "--no-diff").out
     assert 'os.rename("data/f.tmp", "data/f")' in before
     (tested.here / "saves.py").write_text(EDITED)
-    told = "  note: HERE/saves.py has changed, or gone, since this run: the lines shown are those that it had then\n"
+    told = "  note: HERE/saves.py has changed or is gone since this run. The lines shown are those of the run.\n"
     assert tested.run("show", one, "--no-diff").out == before + told
     assert 'os.rename("data/f.tmp", "data/f")' in tested.run("show").out
 
@@ -81,7 +80,7 @@ def test_reports_have_the_lines_of_the_run(tested: World) -> None:
     (tested.here / "saves.py").write_text(EDITED)
     ended = tested.run("report", "--html", "1", "--sarif", "2", "--junit", "3")
     assert ended.code == 0
-    assert "powercut: warning: HERE/saves.py has changed, or gone, since this run" in ended.err
+    assert "powercut: warning: HERE/saves.py has changed or is gone since this run." in ended.err
     for name in "123":
         text = (tested.here / name).read_text()
         assert "os.rename" in text and "os.replace" not in text

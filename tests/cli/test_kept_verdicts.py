@@ -55,7 +55,7 @@ def test_a_second_run_asks_only_about_what_is_new(asking: Asking) -> None:
     covered = [some["tested"] + some["known"] + some["equal"] for some in (states, then)]
     assert covered == [then["total"]] * 2
     assert (then["known"], states["exhausted"]) == (0, True)
-    assert f", {states['known']} known from earlier runs, " in str(after["text"])
+    assert f", {states['known']} cached, " in str(after["text"])
     third, changed = asking.test(workload=MORE)
     assert third > FEW and changed["states"]["known"] > FEW
 
@@ -75,7 +75,7 @@ def test_a_check_that_says_something_else_for_hidden_reasons_is_noticed(asking: 
     (asking.world.here / "rules").write_text("exit 0")
     asked, after = asking.test(code=0)
     assert after["findings"] == [] and after["states"]["known"] == 0
-    assert "warning: the check does not say what it said in an earlier run: everything is asked again" in after["said"]
+    assert "warning: the check disagrees with its cached verdicts; testing everything again" in after["said"]
     assert asked > first - 20  # a few were for the diagnosis
 
 
@@ -84,4 +84,4 @@ def test_a_damaged_file_is_said_and_costs_only_time(asking: Asking) -> None:
     (asking.world.here / ".powercut" / NAME).write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     again, after = asking.test()
     assert again == first and essence(after) == essence(before)
-    assert f"warning: {Path('HERE', '.powercut', NAME)} is damaged" in str(after["said"])
+    assert f"warning: the cache {Path('HERE', '.powercut', NAME)} is damaged" in str(after["said"])

@@ -32,7 +32,7 @@ def test_bugs_end_with_1_and_say_what_and_where(world: World) -> None:
     assert patterns(world) == ["acknowledged-unsynced", "nothing-persisted", "rename-of-unsynced", "unsynced-entry"]
     assert ended.out.count("\n  advice: ") == 4
     assert "bug: rename of unsynced data (rename-of-unsynced, durability)" in ended.out
-    assert ended.out.splitlines()[-1].startswith("3 bugs, 1 warning: 0 memory records and ")
+    assert ended.out.splitlines()[-1].startswith("3 likely bugs, 1 warning. 0 memory records and ")
     for misuse in report(world)["misuses"]:
         assert misuse["id"] in ended.out
         assert misuse["locations"][0]["stack"]
@@ -41,17 +41,17 @@ def test_bugs_end_with_1_and_say_what_and_where(world: World) -> None:
 def test_a_program_that_syncs_everything_is_silent(world: World) -> None:
     record(world, SAFE)
     ended = world.run("lint", "run.trace")
-    assert (ended.code, ended.out.split(":")[0]) == (0, "nothing found")
+    assert (ended.code, ended.out.split(".")[0]) == (0, "No findings")
 
 
 def test_warnings_alone_end_with_0_and_can_be_left_out(world: World) -> None:
     record(world, "printf x >> data/f && echo said && sync data/f")
     ended = world.run("lint", "run.trace", "--json", "lint.json")
     assert (ended.code, patterns(world)) == (0, ["acknowledged-unsynced"])
-    assert ended.out.splitlines()[-1].startswith("1 warning: ")
+    assert ended.out.splitlines()[-1].startswith("1 warning. ")
     ended = world.run("lint", "run.trace", "--no-warnings", "--json", "lint.json")
     assert (ended.code, patterns(world)) == (0, [])
-    assert ended.out.startswith("nothing found: ")
+    assert ended.out.startswith("No findings. ")
 
 
 def test_known_warnings_that_are_left_out_are_not_missed(world: World) -> None:
@@ -129,11 +129,11 @@ def test_what_is_in_the_baseline_does_not_count(world: World) -> None:
     record(world)
     ended = world.run("lint", "run.trace", "--write-baseline")
     assert ended.code == 0
-    assert ended.err == "powercut: baseline written to HERE/powercut-baseline.toml: give its entries a reason\n"
+    assert ended.err == "powercut: wrote the baseline HERE/powercut-baseline.toml; give each entry a reason\n"
     ended = world.run("lint", "run.trace", "--json", "lint.json")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("known, as the baseline says:\n")
-    assert ended.out.splitlines()[-1].startswith("4 known: ")
+    assert ended.out.startswith("In the baseline:\n")
+    assert ended.out.splitlines()[-1].startswith("4 in the baseline. ")
     assert {misuse["known"] for misuse in report(world)["misuses"]} == {"not yet explained"}
 
 
@@ -158,12 +158,12 @@ def test_ids_that_were_not_found_are_told(world: World) -> None:
     text = "".join(f'[[known]]\nid = "{name}"\nkind = "{kind}"\nreason = "r"\n' for name, kind in entries)
     (world.here / "powercut-baseline.toml").write_text(text)
     ended = world.run("lint", "run.trace")
-    told = "powercut: warning: the baseline HERE/powercut-baseline.toml knows ids that were not found: "
-    assert (ended.code, ended.err) == (0, f"{told}aaaaaaaa, cccccccc. Remove what is fixed\n")
+    told = "powercut: warning: the baseline HERE/powercut-baseline.toml has ids that were not found: "
+    assert (ended.code, ended.err) == (0, f"{told}aaaaaaaa, cccccccc. Remove those that are fixed\n")
     ended = world.test("--json", "report.json", workload=SAFE)
     assert ended.code == 0
-    assert f"{told}aaaaaaaa, bbbbbbbb, cccccccc. Remove what is fixed\n" in ended.err
-    assert "knows ids that were not found" in report(world, "report.json")["notes"][0]
+    assert f"{told}aaaaaaaa, bbbbbbbb, cccccccc. Remove those that are fixed\n" in ended.err
+    assert "has ids that were not found" in report(world, "report.json")["notes"][0]
 
 
 def test_findings_of_a_run_can_be_known_too(world: World) -> None:
@@ -173,8 +173,9 @@ def test_findings_of_a_run_can_be_known_too(world: World) -> None:
     assert ended.code == 0
     found = report(world, "report.json")
     assert [finding["known"] for finding in found["findings"]] == ["not yet explained"]
-    assert ended.out.splitlines()[0] == f"{found['findings'][0]['id']}  known: not yet explained (durability)"
-    assert "1 finding (1 known): " in ended.out
+    known = f"  {found['findings'][0]['id']}  acknowledged but lost: not yet explained"
+    assert ended.out.splitlines()[:2] == ["In the baseline:", known]
+    assert "1 finding (all in the baseline). " in ended.out
     assert world.run("show").out == ended.out.replace("HERE/", "")
 
 
@@ -182,7 +183,7 @@ def test_a_new_finding_fails_the_run(world: World) -> None:
     assert world.test("--write-baseline").code == 0
     ended = world.test(workload="printf new > data/f; echo saved")
     assert ended.code == 1
-    assert "2 findings: " in ended.out  # the truncation, and what was said too soon
+    assert "2 findings. " in ended.out  # the truncation, and what was printed too soon
 
 
 def test_a_run_tells_of_misuses_and_does_not_fail_for_them(world: World) -> None:
@@ -190,9 +191,13 @@ def test_a_run_tells_of_misuses_and_does_not_fail_for_them(world: World) -> None
     ended = world.test("--json", "report.json", check="sh accept")
     assert ended.code == 0
     lines = ended.out.splitlines()
-    start = lines.index("trace analysis: 3 bugs, 1 warning (powercut lint HERE/.powercut/runs/0001/trace)")
-    assert all("  bug: " in line for line in lines[start + 1 : start + 4])
-    assert lines[-1] == "saved in HERE/.powercut/runs/0001"
+    start = lines.index(
+        "Lint reports 3 likely bugs, 1 warning (not tested; does not change the exit code): "
+        "powercut lint HERE/.powercut/runs/0001/trace"
+    )
+    assert all("  likely bug: " in line for line in lines[start + 1 : start + 4])
+    assert lines[-2] == "Saved in HERE/.powercut/runs/0001"
+    assert lines[-1].startswith("No findings. All ")
     misuses = report(world, "report.json")["misuses"]
     assert len(misuses) == 4
     assert world.run("lint", ".powercut/runs/0001/trace", "--json", "lint.json").code == 1
@@ -214,7 +219,7 @@ def test_a_finding_confirms_a_misuse(world: World) -> None:
 
 def test_the_analysis_can_be_left_out(world: World) -> None:
     ended = world.test("--no-lint", "--json", "report.json")
-    assert (ended.code, "trace analysis" in ended.out) == (1, False)
+    assert (ended.code, "Lint" in ended.out) == (1, False)
     assert report(world, "report.json")["misuses"] == []
 
 

@@ -39,7 +39,7 @@ def test_a_possible_folder_ends_with_0(recorded: World) -> None:
     code, out, err = match(recorded)
     assert (code, err) == (0, "")
     first, _, rows, cut, lost = out.splitlines()
-    assert first == "image is a state that a power cut can have left"
+    assert first == "A power cut can have left image."
     assert rows == f"{', '.join(FILE_SYSTEMS)}: possible"
     assert cut == (
         '  cut after the start of the program, up to the end of the trace; nothing printed, at the latest "saved"'
@@ -55,16 +55,16 @@ def test_what_was_lost_is_said(recorded: World) -> None:
     assert code == 0
     xfs, ext4 = json.loads((recorded.here / "m.json").read_text())["rows"]
     assert (xfs["fs"], xfs["possible"]) == ("xfs", True)
-    assert [word.partition(" (")[0] for word in xfs["fate"]["lost"]] == ["the size of f.tmp growing to 3"]
+    assert [word.partition(" (")[0] for word in xfs["fate"]["lost"]] == ["the growth of f.tmp to 3 bytes"]
     assert (ext4["fs"], ext4["possible"], ext4["decided"]) == ("ext4-nodelalloc", False, True)
-    assert "\next4-nodelalloc: not possible\n  the nearest state that was found has 1 difference:\n" in out
+    assert "\next4-nodelalloc: not possible\n  the nearest possible state has 1 difference:\n" in out
 
 
 def test_an_impossible_folder_ends_with_1_and_says_where(recorded: World) -> None:
     image(recorded, f="odd")
     code, out, err = match(recorded, "--fs", "ext4-ordered")
     assert (code, err) == (1, "")
-    assert out.startswith("image is no state that a power cut can have left\n\next4-ordered: not possible\n")
+    assert out.startswith("A power cut cannot have left image.\n\next4-ordered: not possible\n")
     assert "    f: bytes 1 to 2 differ\n" in out  # "old" is nearer than "new"
 
 
@@ -100,7 +100,7 @@ def test_a_trace_that_was_cut_says_so_and_ends_with_3(recorded: World) -> None:
     assert code == 3
     assert err.startswith("powercut: warning: the trace was cut short")
     assert out.startswith(
-        "it is not known whether a power cut can have left image\n\nxfs: undecided: the trace was cut"
+        "It is not known whether a power cut can have left image.\n\nxfs: undecided: the trace was cut"
     )
 
 

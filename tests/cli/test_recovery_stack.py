@@ -24,5 +24,5 @@ def test_the_place_where_the_check_died_is_named(world: World) -> None:
     subprocess.run(["gcc", "-g", "-O0", "-o", world.here / "dies", world.here / "dies.c"], check=True)
     ended = world.test("--fs", "xfs", workload=SAVE, check="./dies")  # there the new name can hold zeros
     assert ended.code == 1
-    assert "the check died of signal 11" in ended.out
-    assert "the check died at:\n    first at HERE/dies.c:3\n    main at HERE/dies.c:8\n" in ended.out
+    assert "the check crashes (signal 11)" in ended.out
+    assert "the check crashed at:\n    first at HERE/dies.c:3\n    main at HERE/dies.c:8\n" in ended.out

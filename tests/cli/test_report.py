@@ -63,7 +63,7 @@ def test_json_that_cannot_be_written_loses_nothing(world: World) -> None:
     assert ended.err.endswith(
         "powercut: cannot write nowhere/report.json: No such file or directory. [output-unwritable]\n"
     )
-    assert "1 finding: " in ended.out
+    assert "1 finding. " in ended.out
     assert world.runs() == ["0001"]
 
 
@@ -87,14 +87,14 @@ def first_finding(out: str) -> str:
 def test_a_budget_that_ends_at_once_is_named(world: World) -> None:
     ended = world.test("--max-states", "0", workload=SAFE)
     assert ended.code == 4
-    assert "the budget ended before the first state was judged" in ended.out
+    assert "The budget ended before any state was tested. " in ended.out
 
 
 def test_outputs_are_plain_without_a_terminal(world: World) -> None:
     ended = world.test()
     assert ended.err.splitlines() == [
         "powercut: recording in a private copy of HERE/data",
-        f"powercut: found durability {ended.out.split()[0]}",
+        f"powercut: finding {ended.out.split()[0]}: acknowledged but lost",
     ]
     assert "\x1b" not in ended.out
 

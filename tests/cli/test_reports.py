@@ -36,7 +36,7 @@ def test_one_format_to_standard_output_or_a_file(world: World) -> None:
     shown = world.run("report", "--format", "junit")
     assert shown.code == 0 and ElementTree.fromstring(shown.out).find(".//failure") is None
     assert world.run("report", "1", "--format", "markdown", "-o", "m.md").out == ""
-    assert (world.here / "m.md").read_text().startswith("## powercut: ✅ nothing found")
+    assert (world.here / "m.md").read_text().startswith("## powercut: ✅ No findings")
     assert json.loads(world.run("report", "--schema").out)["title"] == "The JSON report of powercut"
 
 
@@ -48,7 +48,7 @@ def test_what_cannot_be_written_takes_nothing_with_it(world: World) -> None:
         "powercut: cannot write nowhere/r.sarif: No such file or directory. [output-unwritable]",
     ]
     assert (world.here / "r.xml").exists() and (world.here / "r.md").exists()
-    assert "1 finding: " in ended.out
+    assert "1 finding. " in ended.out
 
 
 def test_an_unknown_format_is_told_and_the_others_are_written(world: World) -> None:
@@ -78,7 +78,7 @@ def test_a_missing_source_is_told_once(world: World) -> None:
     script.write_text("import os\nopen('data/t', 'w').write('new')\nos.rename('data/t', 'data/f')\nprint('saved')\n")
     assert world.run("test", "--dir", "data", "--check", "sh check", "--", "python3", "save.py").code == 1
     script.unlink()
-    assert "HERE/save.py has changed, or gone, since this run" in world.run("report", "--format", "sarif").err
+    assert "HERE/save.py has changed or is gone since this run." in world.run("report", "--format", "sarif").err
     shutil.rmtree(world.here / ".powercut" / "runs" / "0001" / "sources")
     ended = world.run("report", "--format", "sarif")
     assert (ended.code, ended.err) == (
@@ -119,7 +119,7 @@ def test_the_page_has_the_table_of_syncs_that_was_weighed_for_its_run(world: Wor
     (world.here / ".powercut" / "runs" / "0001" / "syncs.json").write_text('{"syncs": [{"need": "<b>"}]}')
     assert world.run("report", "--html", "broken.html").code == 0
     page = (world.here / "broken.html").read_text()
-    assert "without the table of syncs: Invalid enum value" in page and 'id="coverage"' in page
+    assert "The table of syncs is missing: Invalid enum value" in page and 'id="coverage"' in page
 
 
 def test_a_folder_with_a_table_of_syncs_only_is_no_run_and_says_what_it_is(world: World) -> None:
@@ -127,7 +127,7 @@ def test_a_folder_with_a_table_of_syncs_only_is_no_run_and_says_what_it_is(world
     assert world.run(*words).code == 0
     ended = world.run("report", "1", "--html", "r.html")
     assert (ended.code, (world.here / "r.html").exists()) == (2, False)
-    assert "It holds a table of syncs only" in ended.err
+    assert "It holds only a table of syncs" in ended.err
 
 
 def test_a_trace_that_cannot_be_read_costs_the_images_only(world: World) -> None:
@@ -140,7 +140,7 @@ def test_a_trace_that_cannot_be_read_costs_the_images_only(world: World) -> None
         ended = world.run("report", "--html", "r.html", "--sarif", "r.sarif")
         assert (ended.code, ended.out) == (0, "")
         page = (world.here / "r.html").read_text()
-        assert "without the images: " in page and "acknowledged but lost" in page
+        assert "The crash images are missing: " in page and "acknowledged but lost" in page
         assert (world.here / "r.sarif").exists()
 
 
@@ -195,4 +195,4 @@ def test_a_difference_far_inside_one_of_many_files_is_shown(world: World) -> Non
     rows = [[cell.text_content() for cell in row] for row in page.xpath("//table[@class='bytes']//tr")]
     was, now = " ".join(["59"] * 16), " ".join(["58"] * 16)
     assert rows == [["00200000", "was", was, "Y" * 16], ["", "is", now, "X" * 16]]
-    assert "… 289 more as they were" in page.text_content()
+    assert "… 289 more unchanged" in page.text_content()

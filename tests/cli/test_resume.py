@@ -75,8 +75,9 @@ def test_a_run_that_is_still_going_on_is_left_alone(slow: World) -> None:
     process = world.start("test", *OPTIONS, "--", "sh", "-c", MANY)
     wait_for(lambda: asked(world) >= 10)
     ended = world.run("resume", "1")
-    assert (ended.code, ended.err) == (2, "powercut: run 0001 is still going on. Wait for its end. [run-in-use]\n")
+    assert (ended.code, ended.err) == (2, "powercut: run 0001 is still running. Wait until it ends. [run-in-use]\n")
     os.killpg(process.pid, signal.SIGINT)
     assert (
-        "interrupted: what was found so far is saved; powercut resume 0001 goes on" in world.finish(process, before).out
+        "Interrupted. Results so far are saved; continue with: powercut resume 0001"
+        in world.finish(process, before).out
     )

@@ -17,7 +17,7 @@ def test_a_replace_without_sync_is_found_by_default(world: World) -> None:
     assert ended.code == 1
     assert "never synced (unpersisted)" in ended.out
     assert "fix: call fdatasync(f.tmp) before" in ended.out and "(verified in the model)" in ended.out
-    assert "reachable on: ext4-ordered, xfs, btrfs; " in ended.out
+    assert "possible on: ext4-ordered, xfs, btrfs; " in ended.out
     report = json.loads((world.here / "report.json").read_text())
     assert report["model"] == "ext4-ordered,xfs,btrfs"
     assert [finding["models"] for finding in report["findings"]] == [LINUX]

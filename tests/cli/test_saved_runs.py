@@ -31,24 +31,22 @@ def lost(saved: tuple[World, str], tmp_path: Path) -> tuple[World, str]:
 
 def test_nothing_was_saved_yet(world: World) -> None:
     ended = world.run("show")
-    message = "powercut: no saved run in .powercut. Run powercut test first, or name --output DIR. [no-run]\n"
+    message = "powercut: no saved run in .powercut. Run powercut test first, or give --output DIR. [no-run]\n"
     assert (ended.err, ended.code) == (message, 2)
     ended = world.run("replay", "3f9a")
-    message = "there is no finding '3f9a' in the saved runs of .powercut. powercut show lists them. [no-finding]"
+    message = "there is no finding '3f9a' in the saved runs of .powercut. List them with powercut show. [no-finding]"
     assert (ended.err, ended.code) == (f"powercut: {message}\n", 2)
 
 
 def test_show_names_runs_and_findings_in_every_way(saved: tuple[World, str]) -> None:
     world, name = saved
-    assert world.run("show").out.startswith("nothing found: ")  # the last run
+    assert "\nNo findings. " in world.run("show").out  # the last run
     first = world.run("show", "1").out
     assert first.startswith(f"{name}  acknowledged but lost (durability)\n")
-    assert first.endswith("saved in .powercut/runs/0001\n")
+    assert "\nSaved in .powercut/runs/0001\n" in first
     one = world.run("show", name).out
     assert one.startswith(f"{name}  acknowledged but lost (durability)\n")
-    assert one.endswith(
-        "    f: 3 bytes 'old', instead of 3 bytes 'new'\n    f.tmp: 3 bytes 'new', instead of not there\n"
-    )
+    assert one.endswith("    f: 3 bytes 'old' (before: 3 bytes 'new')\n    f.tmp: 3 bytes 'new' (before: missing)\n")
     assert world.run("show", f"1/{name[:2]}").out == one
     assert world.run("show", name, "--no-diff").out in one
 
@@ -56,7 +54,7 @@ def test_show_names_runs_and_findings_in_every_way(saved: tuple[World, str]) -> 
 def test_show_of_what_is_not_there(saved: tuple[World, str]) -> None:
     world, name = saved
     missing = {
-        f"2/{name}": f"there is no finding '{name}' in run 2. powercut show lists them. [no-finding]",
+        f"2/{name}": f"there is no finding '{name}' in run 2. List them with powercut show. [no-finding]",
         f"7/{name}": "there is no saved run 7 in .powercut. [no-run]",
     }
     for what, message in missing.items():
@@ -72,20 +70,21 @@ def test_letters_that_can_be_several_findings(lost: tuple[World, str]) -> None:
     path.write_text(json.dumps(run))
     ended = world.run("replay", name[:3])
     assert ended.err == (
-        f"powercut: '{name[:3]}' can be several findings: {name}, {name[:-1]}x. Give more letters. [many-findings]\n"
+        f"powercut: '{name[:3]}' matches several findings: {name}, {name[:-1]}x. Give more letters. [many-findings]\n"
     )
 
 
 def test_replay_judges_again(saved: tuple[World, str]) -> None:
     world, name = saved
     ended = world.run("replay", name)
-    refused = "the check refuses this image (exit status 1)\n  | f holds old\n"
+    refused = "The check fails on this image (exit status 1).\n  | f holds old\n"
     assert (ended.out, ended.err, ended.code) == (refused, "", 1)
     ended = world.run("replay", name, "--check", "true")
-    assert (ended.out, ended.code) == ("the check passes on this image\n", 0)
+    assert (ended.out, ended.code) == ("The check passes on this image.\n", 0)
     assert world.run("replay", name, "--check", "sh check").out == refused  # files are found where we are, as by test
     assert (
-        world.run("replay", name, "--check", "sh -c 'kill -9 $$'").out == "the check died of signal 9 on this image\n"
+        world.run("replay", name, "--check", "sh -c 'kill -9 $$'").out
+        == "The check crashes on this image (signal 9).\n"
     )
 
 
@@ -106,16 +105,18 @@ def test_replay_leaves_the_image(lost: tuple[World, str]) -> None:
     assert {path.name: path.read_text() for path in image.iterdir()} == {"f": "old", "f.tmp": "new"}
     assert os.listdir(image.parent) == ["one"]
     ended = world.run("replay", name, "--image", "im age/one")
-    message = "powercut: im age/one exists. Name a folder that does not. [image-exists]\n"
+    message = "powercut: im age/one exists. Choose a folder that does not exist. [image-exists]\n"
     assert (ended.err, ended.code) == (message, 2)
     ended = world.run("replay", name, "--image", "check/x")
-    message = "powercut: cannot write the image to check/x: Not a directory. Name another folder. [image-unwritable]\n"
+    message = (
+        "powercut: cannot write the image to check/x: Not a directory. Choose another folder. [image-unwritable]\n"
+    )
     assert (ended.err, ended.code) == (message, 3)
 
 
 def test_replay_when_the_users_folder_changed_or_vanished(lost: tuple[World, str]) -> None:
     world, name = lost
-    refused = "the check refuses this image (exit status 1)\n  | f holds old\n"
+    refused = "The check fails on this image (exit status 1).\n  | f holds old\n"
     (world.data / "f").write_text("something else")
     run = json.loads((world.here / ".powercut/runs/0001/run.json").read_text())
     original = Path(run["folder"])
@@ -174,7 +175,7 @@ def test_damaged_runs(lost: tuple[World, str], damage: object) -> None:
         ended = world.run(command, f"1/{name}")
         assert ended.err.endswith(DAMAGE[damage] + "\n")  # type: ignore[index]
         assert ended.code == 2
-    assert world.run("show").out.startswith("nothing found: ")  # the other run is none the worse
+    assert "\nNo findings. " in world.run("show").out  # the other run is none the worse
     assert world.run("show", "xyz").err.endswith("[no-finding]\n")
 
 

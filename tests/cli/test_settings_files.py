@@ -13,9 +13,9 @@ def test_powercut_toml_comes_before_pyproject_and_the_command_line_before_both(w
     )
     (world.here / "pyproject.toml").write_text('[tool.powercut]\ndir = "nowhere"\nfs = "posix"\n')
     ended = world.run(*POWERCUT)
-    assert (ended.code, "model xfs,btrfs" in ended.out) == (1, True)
-    assert world.run("show").out.endswith("saved in saved runs/runs/0001\n")  # all commands know where runs are
-    assert "model ext4-journal\n" in world.run(*POWERCUT[:1], "--fs", "ext4-journal", *POWERCUT[1:]).out
+    assert (ended.code, "Models: xfs, btrfs" in ended.out) == (1, True)
+    assert "\nSaved in saved runs/runs/0001\n" in world.run("show").out  # all commands know where runs are
+    assert "Models: ext4-journal\n" in world.run(*POWERCUT[:1], "--fs", "ext4-journal", *POWERCUT[1:]).out
 
 
 def test_pyproject_toml(world: World) -> None:

@@ -97,8 +97,8 @@ def test_a_truncated_trace_is_explored_as_far_as_it_goes(traced: World) -> None:
     (traced.here / "t").write_bytes(whole[:-64])
     ended = traced.run("explore", "t", "--check", "ls")
     assert ended.code == 0
-    assert ended.err == "powercut: warning: the trace t was cut short; what it holds is explored\n"
-    assert traced.run("show", "t").out.endswith("the trace was cut short here\n")
+    assert ended.err == "powercut: warning: the trace t is truncated; powercut tests the part that is there\n"
+    assert traced.run("show", "t").out.endswith("the trace was truncated here\n")
 
 
 def test_explore_with_a_data_folder_that_is_gone(traced: World) -> None:
@@ -106,7 +106,7 @@ def test_explore_with_a_data_folder_that_is_gone(traced: World) -> None:
     ended = traced.run("explore", "t", "--check", "sh check")
     assert ended.code == 1
     assert ended.err.splitlines()[0] == (
-        "powercut: warning: HERE/data is not on this machine: the check sees the images at another path"
+        "powercut: warning: HERE/data does not exist on this machine; the check sees the images at another path"
     )
     assert not traced.data.exists()
 
@@ -115,8 +115,8 @@ def test_explore_with_a_data_folder_that_is_gone(traced: World) -> None:
 def test_a_budget_of_nothing_covers_nothing(traced: World, option: tuple[str, str]) -> None:
     ended = traced.run("explore", "t", "--check", "sh check", *option)
     assert ended.code == 4
-    assert ended.out.startswith("nothing tested: 0 states tested")
-    assert "the budget ended before the first state was judged" in ended.out
+    assert ended.out.splitlines()[-1].startswith("Nothing tested. ")
+    assert "The budget ended before any state was tested. " in ended.out
 
 
 def test_a_trace_named_like_an_option_or_with_spaces(world: World) -> None:

@@ -153,8 +153,8 @@ def test_a_finding_is_gone_with_its_fix_and_others_remain(saved: Saved) -> None:
     ended = world.run("try", content[:4], "--json", "tried.json")
     assert ended.code == 0, ended.err
     assert said(ended) == f"{content}  tried: gone"
-    assert "put in once, " in ended.out
-    assert f"other findings that remain:\n  {name}  'saved' on stdout was said" in ended.out
+    assert "sync added once, " in ended.out
+    assert f"Other findings that remain:\n  {name}  The program printed 'saved'" in ended.out
     shown = world.run("show", content, "--no-diff").out
     assert "(verified in the model; tried: gone)" in " ".join(shown.split())
     document = json.loads((world.here / "tried.json").read_text())
@@ -194,7 +194,7 @@ def test_a_search_that_ends_too_early_says_so(saved: Saved) -> None:
     ended = saved.world.run("try", saved.content, "--max-states", "1", "--check", "true")
     assert ended.code == 4
     assert said(ended).startswith(f"{saved.content}  tried: not seen again in ")
-    assert "had covered 1000 by then: a larger --budget" in ended.out
+    assert "the first run had covered 1,000 when it found it: give a larger --budget" in ended.out
     saved.change(reached=1)
     assert try_fix(saved.output, saved.content, changes={"max_states": 1, "check": "true"}).gone
 
@@ -204,12 +204,12 @@ def test_what_cannot_be_tried_is_said_before_the_program_runs(saved: Saved) -> N
     assert (ended.code, "[no-finding]" in ended.err) == (2, True)
     saved.change(fix={"syncs": [], "by": "check"})
     ended = saved.world.run("try", saved.content)
-    why = "it changes the order of calls, which only the program itself can"
+    why = "it changes the order of calls; only you can do that in the program"
     assert ended.code == 2
-    assert ended.err == f"powercut: the fix of {saved.content} cannot be put in: {why}. [no-sync-to-try]\n"
+    assert ended.err == f"powercut: the fix of {saved.content} cannot be tried: {why}. [no-sync-to-try]\n"
     before = sorted(saved.run.rglob("*"))
     saved.change(fix={"syncs": [], "by": "model"})
-    assert "it is advice, not a sync at a place" in str(saved.refused())
+    assert "the fix is general advice, not a sync" in str(saved.refused())
     saved.change(fix={"syncs": [{"what": "file", "of": 100_000, "at": 1}]})
     assert saved.refused().slug == "broken-run"
     saved.change(fix={"syncs": [{"what": "file", "of": 0, "at": 0}]})  # no call of the program
@@ -232,7 +232,7 @@ def test_another_program_does_not_come_by(saved: Saved) -> None:
 
 def test_programs_without_lines_are_known_by_their_stacks(world: World) -> None:
     ended = world.test()
-    assert "fsync of the directory (the data folder) before" in " ".join(ended.out.split())
+    assert "fsync on the directory (the data folder) before" in " ".join(ended.out.split())
     assert try_fix(world.here / ".powercut", ended.out[:8]).gone
 
 

@@ -83,8 +83,8 @@ def test_folders_that_may_not_be_written(theirs: World) -> None:
     theirs.here.chmod(0o755)
     ended = run(theirs, "test", "--dir", "data", "--", "sh", "-c", SAVE)
     assert ended.stderr == (
-        f"powercut: cannot make a folder for this run in {theirs.here}/.powercut: Permission denied. Name another one "
-        "with --output DIR. [output-unwritable]\n"
+        f"powercut: cannot create a folder for this run in {theirs.here}/.powercut: Permission denied. Choose another "
+        "folder with --output DIR. [output-unwritable]\n"
     )
     ended = run(theirs, "record", "-o", "t", "--dir", "data", "--", "sh", "-c", SAVE)
     assert (

@@ -74,7 +74,7 @@ def test_only_the_last_words_are_shown(world: World) -> None:
 def test_a_program_that_writes_nothing(world: World) -> None:
     ended = world.test(workload="echo saved")
     assert ended.err == (
-        f"{RECORDING}powercut: the workload changed nothing in HERE/data. Is --dir the folder that it writes to? "
+        f"{RECORDING}powercut: the program changed nothing in HERE/data. Is --dir the folder it writes to? "
         "[nothing-written]\n"
     )
     assert ended.code == 3
@@ -142,7 +142,7 @@ def test_the_line_of_the_program_is_named(world: World) -> None:
     assert ended.code == 1
     assert "lost:         HERE/save.py:4 in <module>\n" in ended.out
     assert "acknowledged: HERE/save.py:5 in <module>\n" in ended.out
-    assert "fix: call fsync of the directory (the data folder) before save.py:5 (verified in the model)" in ended.out
+    assert "fix: call fsync on the directory (the data folder) before save.py:5 (verified in the model)" in ended.out
 
 
 def test_syncfs_beside_the_data_folder_syncs_it(world: World) -> None:

@@ -23,4 +23,4 @@ def test_a_check_that_died_once_is_asked_again(tmp_path: Path, way: str) -> None
     command += ["--check", "sh check", "--", "sh", "-c", SAVE]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, mark.exists()) == (0, True), done
-    assert "on an image and accepted it when asked again" in done.stderr
+    assert "on an image, and passed when run again" in done.stderr

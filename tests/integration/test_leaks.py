@@ -101,4 +101,4 @@ def test_the_command_lists_leaks(
 ) -> None:
     arguments = ["--log", str(finder.log), *options, "--plan", "--", str(finder.program), str(finder.pool), "recover"]
     heal_command(arguments, standalone_mode=False)
-    assert f"{listed} objects of {finder.pool} are allocated and not reached" in capsys.readouterr().out
+    assert f"{listed} objects of {finder.pool}: allocated, but not reachable" in capsys.readouterr().out

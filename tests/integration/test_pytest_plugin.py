@@ -55,14 +55,14 @@ def test_a_failing_test_says_all_and_replays(pytester: pytest.Pytester) -> None:
     failed.assert_outcomes(failed=1)
     text = failed.stdout.str()
     assert (
-        "minimal state: everything up to the crash survived, except\n    - the size of s.json.new growing to 5" in text
+        "minimal state: everything before the crash survived, except\n    - the growth of s.json.new to 5 bytes" in text
     )
     assert f"lost:         {path}:" in text and "survived:     " in text
     assert "fix: call fdatasync(s.json.new) before" in text
     name = re.findall(r"replay: (pytest \S+::test_saving_is_atomic_and_durable --powercut-replay (\S+))", text)[0]
     again = run(pytester, *name[0].split()[1:])
     again.assert_outcomes(failed=1)
-    assert f"finding {name[1]}: the check refuses this image" in again.stdout.str()
+    assert f"finding {name[1]}: The check fails on this image" in again.stdout.str()
     path.write_text(path.read_text().replace('found == "old" and', "True or"))
     path.write_text(
         path.read_text().replace("json.loads((folder", "str((folder").replace('"new" or', '"new" or True or')
@@ -107,7 +107,7 @@ def test_decorated_functions_and_commands(pytester: pytest.Pytester) -> None:
     ended = run(pytester, "-n", "2")
     ended.assert_outcomes(passed=3, failed=3)
     text = ended.stdout.str()
-    assert "not atomic (atomicity)" in text and "reachable on: xfs" in text
+    assert "not atomic (atomicity)" in text and "possible on: xfs" in text
     assert "[check-fails-on-final-state]" in text
     runs = {path.parent.name for path in pytester.path.glob(".powercut/runs/*/run.json")}
     assert len(runs) == 4  # one for each that was judged, also side by side
@@ -156,7 +156,7 @@ def test_settings_come_from_files_markers_calls_and_the_command_line(
     ("options", "ini", "words"),
     [
         (["--powercut-fs", "zfs"], "", "there is no file system model 'zfs'"),
-        (["--powercut-max-states", "0"], "", "0 states tested"),
+        (["--powercut-max-states", "0"], "", "Nothing tested. "),
         ([], "powercut_seed = x", "powercut_seed in"),
         (["--powercut-replay", "9/abc"], "", "there is no saved run 9"),
     ],

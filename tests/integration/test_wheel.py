@@ -71,7 +71,7 @@ class Elsewhere:
             [*command, *options, "--", *program], cwd=data, env=self.env, capture_output=True, text=True, timeout=120
         )
         assert ended.returncode == 1, ended.stderr
-        return set(re.findall(r"^powercut: found (\w+) ", ended.stderr, re.MULTILINE))
+        return set(re.findall(r"^[0-9a-f]{8}  .+ \((\w+)\)$", ended.stdout, re.MULTILINE))
 
 
 def build_wheel(folder: Path) -> None:

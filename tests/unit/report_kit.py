@@ -22,7 +22,7 @@ HOSTILE = os.fsdecode(
 
 def sample_run() -> SavedRun:
     """Two findings, one of them known, and a misuse, in a file that exists."""
-    lost = place(8, "lost", "the write of 30 bytes at 0 to settings.json.new")
+    lost = place(8, "lost", "the write of 30 bytes to settings.json.new")
     renamed = place(10, "survived", "the rename of settings.json.new to settings.json")
     first = finding("4b9265cf", FindingKind.UNPERSISTED, [lost, renamed], "call fdatasync(settings.json.new)")
     second = finding("506f920b", FindingKind.DURABILITY, [place(10, "lost", "the rename")], "call fsync")
@@ -72,7 +72,7 @@ def place(line: int, role: str, what: str) -> Location:
 
 def finding(name: str, kind: FindingKind, locations: list[Location], fix: str) -> Finding:
     """A finding of the check's word alone."""
-    words = f"{locations[0].what} can be lost: the check fails."
+    words = f"If a power cut loses {locations[0].what}, the check fails."
     made = Finding(kind, words, locations, Fix(fix, True), [locations[0].what], [], STATE, "fail", 1, "not readable\n")
     made.models, made.id, made.replay = ["ext4-ordered"], name, f"powercut replay 0001/{name}"
     return made

@@ -192,7 +192,7 @@ def test_functions_too_far_above_others_are_left_out_and_that_is_said() -> None:
         calls.append(f"f{level}:2")
     found = representatives_of(program.timeline())
     assert BehaviorTour(found).counts()["functions_left_out"] == 2
-    assert "2 functions more than 6 levels above others were left out" in BehaviorTour(found).cuts()
+    assert "2 functions left out (more than 6 levels above others)" in BehaviorTour(found).cuts()
 
 
 # What makes two behaviors alike

@@ -47,7 +47,7 @@ def test_a_replacement_without_sync_can_be_empty(fs: str, found: bool) -> None:
 def test_truncating_and_writing_again_is_found(fs: str) -> None:
     findings = judge([*START, ("truncate", "a", 0), ("write", "a", 0, b"newer", ""), ("fsync", "a")], fs)
     assert findings
-    assert all(finding.output.startswith(("a is empty", "a holds 5 bytes")) for finding in findings)
+    assert all(finding.output.startswith(("a is empty", "a has 5 bytes")) for finding in findings)
 
 
 @pytest.mark.parametrize(("fs", "found"), [("posix", True), ("ext4-ordered", False), ("xfs", False), ("btrfs", False)])
@@ -55,7 +55,7 @@ def test_a_synced_file_whose_name_is_lost_is_found(fs: str, found: bool) -> None
     findings = judge([("create", "a"), ("write", "a", 0, b"x", ""), ("fsync", "a"), ("create", "b")], fs)
     assert bool(findings) is found
     if found:
-        assert findings[0].output == "a is not there, although it was synced"
+        assert findings[0].output == "a is missing, although it was synced"
 
 
 @pytest.mark.parametrize("fs", FILE_SYSTEMS)
@@ -67,7 +67,7 @@ def test_a_file_that_only_grows_is_left_to_a_check(fs: str) -> None:
 @pytest.mark.parametrize("fs", FILE_SYSTEMS)
 def test_removing_a_file_to_make_room_for_its_successor_is_found(fs: str) -> None:
     findings = judge([*START, *SAVE, ("fsync", "t"), ("fsync", ""), ("unlink", "a"), ("rename", "t", "a")], fs)
-    assert [finding.output for finding in findings] == ["a is not there, although it was synced"]
+    assert [finding.output for finding in findings] == ["a is missing, although it was synced"]
 
 
 @pytest.mark.parametrize("fs", FILE_SYSTEMS)

@@ -23,9 +23,9 @@ def test_new_and_gone_are_told_apart() -> None:
     old.findings, new.misuses = [], []
     comparison = compare(old, new)
     assert comparison_text(comparison) == (
-        "new:\n  4b9265cf  error: never synced, settings.py:8\n"
-        "  506f920b  error: acknowledged but lost, settings.py:10 (known: the user can save again)\n\n"
-        "gone:\n  c68fe6b9  warning: rename of unsynced data, settings.py:10\n\n"
+        "new:\n  4b9265cf  finding: never synced, settings.py:8\n"
+        "  506f920b  finding: acknowledged but lost, settings.py:10 (in the baseline: the user can save again)\n\n"
+        "gone:\n  c68fe6b9  likely bug (lint): rename of unsynced data, settings.py:10\n\n"
         "2 new, 1 gone, 0 unchanged"
     )
     assert [item["id"] for item in comparison_document(comparison)["gone"]] == ["c68fe6b9"]
@@ -46,10 +46,10 @@ def test_gone_without_full_coverage_is_doubted() -> None:
     new.findings, new.states["exhausted"], new.model = [], False, "xfs"
     assert compare(old, new).doubts == [
         "the models differ: ext4-ordered and xfs",
-        "the second run did not cover every state: what is gone may not have been reached",
+        "the second run did not cover every state: findings listed as gone may just not have been reached",
     ]
     new.states = {}
-    assert "of the second run: nothing was tested" in compare(old, new).doubts
+    assert "the second run: Nothing tested" in compare(old, new).doubts
 
 
 def test_hostile_texts_stay_in_their_lines() -> None:

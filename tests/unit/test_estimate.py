@@ -81,12 +81,12 @@ def test_more_states_than_a_float_can_hold_take_no_longer() -> None:
 @pytest.mark.parametrize(
     ("estimate", "words"),
     [
-        (Estimate(3.0, 0.04), "about 1000 (± 4 %)"),
-        (Estimate(9.5, 0.123), "about 3.2e+09 (± 12 %)"),
-        (Estimate(400.25, 1.5), "about 10^400.2 (± 150 %)"),
+        (Estimate(3.0, 0.04), "about 1,000 (± 4 %)"),
+        (Estimate(9.5, 0.123), "about 3.2 × 10^9 (± 12 %)"),
+        (Estimate(400.25, 1.5), "about 10^400"),
         (Estimate(3.0, 0.1).less(600), "about 400 (± 25 %)"),
-        (Estimate(3.0, 0.1) + Estimate(3.0), "about 2000 (± 5 %)"),
-        (Estimate(500.0, 0.1) + Estimate(3.0), "about 10^500.0 (± 10 %)"),
+        (Estimate(3.0, 0.1) + Estimate(3.0), "about 2,000 (± 5 %)"),
+        (Estimate(500.0, 0.1) + Estimate(3.0), "about 10^500"),
     ],
 )
 def test_estimates_in_words(estimate: Estimate, words: str) -> None:

@@ -55,16 +55,16 @@ def test_the_page_shows_the_plan_and_the_attempts() -> None:
     assert page.xpath("//h1")[0].text == "Healed"
     assert rows(page, "plan") == [
         ["1", "main.c:42 in main.c", "1.2 s", "3 updates, 96 bytes", "main.c", "kept"],
-        ["2", "main.c:42 in main.c", "61.0 s", "1 update, 8 bytes", "main.c", "taken back"],
+        ["2", "main.c:42 in main.c", "61.0 s", "1 update, 8 bytes", "main.c", "undone"],
     ]
     assert rows(page, "attempts") == [
         ["1", "0 updates", "died of signal 11", "0.1 s", "main.c"],
         ["2", "3 updates", "ended with exit status 5", "0.1 s", "main.c"],
-        ["3", "1 update", "is well", "0.1 s", ""],
+        ["3", "1 update", "works", "0.1 s", ""],
     ]
     text = page.text_content()
-    assert "without 1 of 200 updates (0.5 %, 8 bytes) it is well: purge, 3 attempts, 0.5 s" in text
-    assert "powercut heal --undo main.c" in text and "the plan may lack something" in text
+    assert "without 1 of 200 updates (0.5 %, 8 bytes) it works: purge, 3 attempts, 0.5 s" in text
+    assert "powercut heal --undo main.c" in text and "the plan may be incomplete" in text
     assert_harmless(page)
 
 
@@ -73,7 +73,7 @@ def test_each_outcome_has_its_title(outcome: HealOutcome) -> None:
     page = html.fromstring(render(report(outcome=outcome)).decode())
     assert (page.xpath("//h1")[0].text == "Healed") == (outcome is HealOutcome.HEALED)
     assert ("--undo" in page.text_content()) == (outcome is HealOutcome.HEALED)
-    assert ("taken back" in page.text_content()) == (outcome is HealOutcome.HEALED)
+    assert ("undone" in page.text_content()) == (outcome is HealOutcome.HEALED)
 
 
 @settings(max_examples=40)

@@ -53,12 +53,17 @@ def test_the_page_says_what_the_run_says() -> None:
     page = page_of(sample_run())
     text = page.text_content()
     assert page.xpath("//h1")[0].text == "1 finding"
-    for words in ("4b9265cf", "call fdatasync(settings.json.new)", "powercut replay 0001/4b9265cf", "known: the user"):
+    for words in (
+        "4b9265cf",
+        "call fdatasync(settings.json.new)",
+        "powercut replay 0001/4b9265cf",
+        "in the baseline: the user",
+    ):
         assert words in text
     assert 'with open("settings.json.new", "w") as file:' in page.xpath("//*[@class='line here']")[0].text_content()
     levels = [entry.get("data-level") for entry in page.xpath("//details[@data-level]")]
     assert levels == ["error", "error", "warning"]
-    assert "without the images: cannot read the trace /nowhere/trace" in text
+    assert "The crash images are missing: cannot read the trace /nowhere/trace" in text
     assert_harmless(page)
 
 
@@ -84,7 +89,7 @@ def test_the_harmless_question_can_be_answered_with_no() -> None:
 
 
 def test_an_empty_run_is_a_page_too() -> None:
-    assert "nothing was tested" in page_of(SavedRun()).text_content()
+    assert "Nothing tested" in page_of(SavedRun()).text_content()
 
 
 def test_a_run_of_500_findings_is_written_quickly() -> None:

@@ -179,7 +179,7 @@ def test_a_finding_confirms_a_misuse_of_the_same_line(tmp_path: Path) -> None:
     misuse.harm = "durability"
     confirm(found.misuses, [finding])
     assert misuse.finding == "abcd"
-    assert "confirmed: finding abcd" in lint_text(found, AUTO)
+    assert "confirmed by finding abcd" in lint_text(found, AUTO)
 
 
 def test_nothing_is_flushed_for_nothing_where_the_page_cache_is_meant(tmp_path: Path) -> None:

@@ -61,11 +61,11 @@ def ask(trace: Trace, nodes: dict[bytes, Node], fs: str = "ext4-ordered") -> Mat
 def test_an_answer_names_moments_and_losses() -> None:
     (row,) = powercut.match(counting(), log(b"0\n1\n\0\0"), "xfs").rows
     (moment,) = row.moments
-    assert moment.begins == "event 11 (the write of 2 bytes at 4 to log)"
+    assert moment.begins == "event 11 (the write of 2 bytes at offset 4 to log)"
     assert moment.ends == "event 12 (fsync of log) had returned"
     assert (moment.printed, moment.printed_at_last) == ("b2", "b2")
     assert row.fate is not None
-    assert row.fate.survived == ("the size of log growing to 6 (event 11)",)
+    assert row.fate.survived == ("the growth of log to 6 bytes (event 11)",)
     assert row.fate.lost == ("bytes 4 to 6 of log (event 11)",)
 
 

@@ -53,5 +53,5 @@ def test_runs_that_cannot_go_on(tmp_path: Path) -> None:
     assert (slug(None), slug("1")) == ("no-run", "not-resumable")
     (folder / "plan.json").touch()
     assert find_plan(tmp_path, None) == find_plan(tmp_path, "1") == find_plan(tmp_path, str(folder)) == folder
-    with pytest.raises(UsageError, match="powercut resume 1 goes on"):
+    with pytest.raises(UsageError, match="Continue with: powercut resume 1"):
         find_run(tmp_path, "1")

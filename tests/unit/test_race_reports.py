@@ -82,14 +82,14 @@ def test_the_text_has_both_stacks_the_schedule_the_input_and_what_was_allowed() 
     assert text.count("save at ") == 3
     for words in ("load 1 waits", "races/12345670/seed", "nothing repairs it", "log.c:append: checksummed (3)"):
         assert words in text
-    assert "1 race: 12 executions, 3 alias pairs" in text
+    assert "1 race. 12 executions, 3 alias pairs" in text
 
 
 def test_unconfirmed_races_fail_nothing() -> None:
     assert exit_code(race_run("error")) is ExitCode.FINDINGS
     assert exit_code(race_run("note")) is ExitCode.NOTHING_FOUND
     assert verdict(race_run("note"))[0] is Outcome.PASSED
-    assert "no race found, 1 unconfirmed" in run_text(race_run("note"), Path("RUN"))
+    assert "No races, 1 unconfirmed" in run_text(race_run("note"), Path("RUN"))
 
 
 def test_a_run_without_an_execution_covered_nothing() -> None:

@@ -154,7 +154,7 @@ def test_what_is_known_fails_no_report() -> None:
     assert results[0]["suppressions"] == [{"kind": "external", "justification": "the user can save again"}]
     assert ElementTree.fromstring(junit.render(run, NOWHERE)).findall(".//failure") == []
     assert "506f920b" not in github.render(run, NOWHERE).decode()
-    assert "nothing found" in markdown.render(run, NOWHERE).decode().splitlines()[0]
+    assert "No findings" in markdown.render(run, NOWHERE).decode().splitlines()[0]
 
 
 @pytest.mark.parametrize(
@@ -175,10 +175,10 @@ def test_a_failed_assertion_fails_and_a_program_that_failed_is_no_pass() -> None
     assert len(suite.findall(".//failure")) == 1 and not suite.findall(".//error")
     (log,) = json.loads(sarif.render(run, NOWHERE))["runs"]
     assert log["tool"]["driver"]["rules"][log["results"][0]["ruleIndex"]]["id"] == "not-persisted"
-    assert b"1 bug: 5 operations of 1 thread" in markdown.render(run, NOWHERE)
+    assert b"5 operations of 1 thread checked" in markdown.render(run, NOWHERE)
     run.misuses, run.assertions["ending"] = [], "was ended by signal 9"
     (error,) = ElementTree.fromstring(junit.render(run, NOWHERE)).findall(".//error")
-    assert error.get("message") == "the program was ended by signal 9"
+    assert error.get("message") == "The program was ended by signal 9"
     assert "✅" not in markdown.render(run, NOWHERE).decode()
 
 

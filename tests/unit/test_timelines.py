@@ -248,7 +248,7 @@ def test_a_fix_holds_on_every_row_that_shows_the_mistake() -> None:
         both = {one.id: one for one in explore(ops, check, *rows)[0]}
         assert len(both) == 2 and both[ext4.id].models == list(rows)
         texts = " ".join(one.fix.text for one in both.values() if one.fix is not None and one.fix.verified)
-        assert "fsync of the directory (c)" in texts and "fsync of the directory (d)" in texts
+        assert "fsync on the directory (c)" in texts and "fsync on the directory (d)" in texts
 
 
 @pytest.mark.parametrize("states", [1, 4, 9])

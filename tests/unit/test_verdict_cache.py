@@ -113,7 +113,7 @@ def test_a_file_that_cannot_be_used_is_said_once_and_done_without(store: Store) 
     assert kept.find((1, b"told")) is None
     kept.close()
     assert len(store.said) == 1
-    assert store.said[0].startswith("verdicts are not kept for later runs: ")
+    assert store.said[0].startswith("cannot cache verdicts in ")
 
 
 def test_the_file_stays_below_its_bound_and_forgets_the_oldest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

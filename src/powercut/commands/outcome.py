@@ -5,6 +5,7 @@ One report that cannot be written does not keep the others from being written; i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,7 @@ import click
 
 from powercut.commands.main import INTERRUPTED, complain, describe, stop_printing
 from powercut.report.formats import FORMATS, Setting, format_named
+from powercut.report.paint import paint_for
 from powercut.report.run_text import run_text
 from powercut.runs.store import SavedRun, to_json, write_durably
 from powercut.testing.run_figures import exit_code
@@ -61,13 +63,14 @@ class Outputs:
         return any(file == STANDARD_OUTPUT for _, file in self.files)
 
 
-def report_run(run: SavedRun, folder: Path, outputs: Outputs) -> int:
+def report_run(run: SavedRun, folder: Path, outputs: Outputs, *, verbose: bool = False) -> int:
     """Report a finished run; its exit code.
 
     Findings count even if the search was interrupted; a search that was interrupted with nothing found says nothing.
     """
     code = INTERRUPTED if run.interrupted and not run.new_findings else int(exit_code(run))
-    text = partial(click.echo, run_text(run, folder), err=outputs.in_pipe)
+    paint = paint_for(sys.stderr if outputs.in_pipe else sys.stdout)
+    text = partial(click.echo, run_text(run, folder, paint, verbose=verbose), err=outputs.in_pipe)
     return do_all([text, *report_actions(run, folder, outputs)], code)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -13,21 +14,22 @@ from powercut.commands.options import saved_runs
 @click.command("show")
 @click.argument("what", metavar="[FINDING | RUN | TRACE]", required=False, shell_complete=complete_findings)
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
-@click.option("--diff/--no-diff", default=True, help="Show how the image differs from the folder without a crash.")
-def command(what: str | None, output: str | None, diff: bool) -> int:
-    """Explain a finding, or list those of a run, or a trace.
+@click.option("--diff/--no-diff", default=True, help="Show what the crash changes in the folder (default: yes).")
+@click.option("-v", "--verbose", is_flag=True, help="Of a run, also show how many behaviors were tested.")
+def command(what: str | None, output: str | None, diff: bool, verbose: bool) -> int:
+    """Explain a finding, or list the findings of a run, or the events of a trace.
 
     \b
     powercut show                 the findings of the last run
     powercut show 12              the findings of run 12
-    powercut show 3f9a            one finding, with its stacks and the image
+    powercut show 3f9a            one finding, with the files after the crash
     powercut show 12/3f9a         the same, as run 12 found it
     powercut show run.trace       every recorded event
     """
     if what is not None and Path(what).is_file():
         _show_trace(what)
     elif what is None or _is_run(what, saved_runs(output)):
-        _show_run(what, saved_runs(output))
+        _show_run(what, saved_runs(output), verbose=verbose)
     else:
         _show_finding(what, saved_runs(output), diff)
     return 0
@@ -47,12 +49,13 @@ def _show_trace(path: str) -> None:
         click.echo(line)
 
 
-def _show_run(name: str | None, output: Path) -> None:
+def _show_run(name: str | None, output: Path, *, verbose: bool) -> None:
+    from powercut.report.paint import paint_for
     from powercut.report.run_text import run_text
     from powercut.runs.store import find_run, load_run
 
     folder = find_run(output, name)
-    click.echo(run_text(load_run(folder), folder))
+    click.echo(run_text(load_run(folder), folder, paint_for(sys.stdout), verbose=verbose))
 
 
 def _show_finding(name: str, output: Path, diff: bool) -> None:
@@ -61,6 +64,7 @@ def _show_finding(name: str, output: Path, diff: bool) -> None:
     from powercut.report.difference import image_difference
     from powercut.report.finding_text import explain
     from powercut.report.lint import explain_misuse
+    from powercut.report.paint import Role, paint_for
     from powercut.report.source import changes_told
     from powercut.runs.replay import rebuild
     from powercut.runs.store import find_finding, find_misuse
@@ -71,11 +75,12 @@ def _show_finding(name: str, output: Path, diff: bool) -> None:
             click.echo(explain_misuse(found[1]))
         return
     folder, _, finding = find_finding(output, name)
+    paint = paint_for(sys.stdout)
     with reading(Sources(folder)) as kept:
-        click.echo(explain(finding))
+        click.echo(explain(finding, paint))
         changed = [file for file in files_of(finding.locations) if kept.changed(file)]
     if changed:
-        click.echo(f"  note: {printable(changes_told(changed))}")
+        click.echo(paint(Role.WARNING, f"  note: {printable(changes_told(changed))}"))
     if diff:
         timeline, _ = rebuild(folder, finding)
         click.echo(image_difference(timeline.trace, finding))

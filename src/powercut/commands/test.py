@@ -1,4 +1,4 @@
-"""`powercut test`: record, explore, judge, explain."""
+"""`powercut test`: record, explore, test, explain."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from powercut.commands.options import (
 @baseline_options
 @report_options
 @common_options
+@click.option("-v", "--verbose", is_flag=True, help="Also show how many behaviors of the program were tested.")
 @workload_argument
-def command(workload: tuple[str, ...], write_baseline: bool, **options: Any) -> int:
-    """Crash-test a program: judge all states a power cut can leave.
+def command(workload: tuple[str, ...], write_baseline: bool, verbose: bool, **options: Any) -> int:
+    """Crash-test a program: test all states a power cut can leave.
 
-    The program runs once, on a private copy of its data folder. Each crash state is shown to the check as that folder:
-    POWERCUT_DIR names it, POWERCUT_ACKED is a file with what the program had printed before the crash, and
-    POWERCUT_SENT one with what it had sent over sockets. Without a check, every replaced or rewritten file must be old
-    or new, and nothing synced may be lost.
+    The program runs once, on a private copy of its data folder. The check runs on each crash state: POWERCUT_DIR names
+    the crashed folder, POWERCUT_ACKED a file with what the program had printed before the crash, and POWERCUT_SENT a
+    file with what it had sent over sockets. Without a check, every replaced or rewritten file must be old or new, and
+    nothing synced may be lost.
 
     \b
     powercut test -- python3 save_settings.py
@@ -45,4 +46,4 @@ def command(workload: tuple[str, ...], write_baseline: bool, **options: Any) -> 
     settings, cwd = settings_from(options)
     with Terminal() as terminal:
         run, folder = Session(settings, cwd, terminal.tell, write_baseline=write_baseline).test(workload)
-    return report_run(run, folder, outputs)
+    return report_run(run, folder, outputs, verbose=verbose)

@@ -24,12 +24,12 @@ from powercut.states.timelines import Place
 from powercut.trace.layout import Flag
 
 _ATOMIC = (
-    "no sync can help here: make the change in one step (write a new file, fsync it, rename it over the old one, fsync "
-    "the directory), or let the recovery tell the unfinished state apart"
+    "adding a sync does not fix this. Make the change atomic (write a new file, fsync it, rename it over the old one, "
+    "fsync the directory), or make recovery detect the half-finished state"
 )
 _ATOMIC_MEMORY = (
-    "no flush or fence can help here: make the change with one store of 8 bytes, or in a transaction or log, or let "
-    "the recovery tell the unfinished state apart"
+    "adding a flush or fence does not fix this. Make the change with one 8-byte store, or in a transaction or log, or "
+    "make recovery detect the half-finished state"
 )
 _MOST_PAIRS = 8  # executions of two calls for which another order is tried
 _MOST_BETWEEN = 16  # calls between two for which another order is tried
@@ -118,7 +118,7 @@ class Adviser:
                 place = self._places.location(call, "", "").short
                 changed = timeline.describe(updates[0])
                 how = "(TX_ADD, pmemobj_tx_add_range)"
-                return Fix(f"add {changed} to the transaction {how} before {place} stores to it", False)
+                return Fix(f"add {changed} to the transaction {how} before {place} changes it", False)
         return None
 
     @cached_property
@@ -174,5 +174,5 @@ def _say_later(locations: Sequence[Location]) -> Fix:
     said = next(place for place in locations if place.role == "acknowledged")
     written = next((place for place in locations if place.role == "missing"), None)
     if written is None:
-        return Fix(f"write it, and sync it, before {said.short} says so", False)
-    return Fix(f"do {written.short} first, sync it, and only then say so ({said.short})", False)
+        return Fix(f"write and sync it before the output at {said.short}", False)
+    return Fix(f"do {written.short} first, sync it, and only then print it ({said.short})", False)

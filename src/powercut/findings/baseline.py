@@ -26,8 +26,8 @@ from powercut.findings.identity import PROVISIONAL
 DEFAULT = "powercut-baseline.toml"
 UNEXPLAINED = "not yet explained"
 _HEAD = """\
-# What powercut finds and is known: it is reported, but does not fail a run. `--write-baseline` adds what is new; the
-# reasons are yours and are kept.
+# Known findings of powercut: it reports them, but they do not fail a run. `--write-baseline` adds new ones and keeps
+# your reasons.
 """
 
 

@@ -69,7 +69,7 @@ class Diagnosis:
     ) -> None:
         """`rows`: what the timelines have in common; without, only those that are the same have states in common.
 
-        `knows_output`: whether the oracle knows what the program said.
+        `knows_output`: whether the oracle knows what the program printed.
         """
         self._timelines = timelines
         self._places = places
@@ -282,10 +282,12 @@ class Diagnosis:
         said = any(index == story.partner for index, _ in timeline.outputs)
         role = "lost" if timeline.lost(story.state) else "missing"
         synced = story.shape is Shape.LOSS
+        torn = {int(timeline.event[update]) for update in story.lost} == {story.partner} and role == "lost"
         locations: list[Location] = []
         for update in story.lost:
             event = int(timeline.event[update])
-            location = self._culprits.of_call(event, role, timeline.describe_call(event), story.partner, synced=synced)
+            what = self._part(story, event, survived=False) if torn else timeline.describe_call(event)
+            location = self._culprits.of_call(event, role, what, story.partner, synced=synced)
             if all((location.file, location.line) != (known.file, known.line) for known in locations):
                 locations.append(location)
         del locations[_MOST_NAMED:]
@@ -293,9 +295,16 @@ class Diagnosis:
             locations.append(self._culprits.of_output(story.partner))
         elif story.partner is not None:
             other = int(timeline.event[story.lost[0]]) if story.lost else None
-            locations.append(self._culprits.of_call(story.partner, "survived", "", other))
+            what = self._part(story, story.partner, survived=True) if torn else ""
+            locations.append(self._culprits.of_call(story.partner, "survived", what, other))
             self._culprits.part(locations, other, story.partner)
         return locations
+
+    def _part(self, story: Story, event: int, *, survived: bool) -> str:
+        """What survived, or did not, of a call that is torn."""
+        timeline = self._timelines[story.number]
+        updates = [u for u in timeline.updates_of(event) if timeline.survives(story.state, u) == survived]
+        return timeline.describe_part(updates)
 
 
 def _telling(story: Story, locations: Sequence[Location]) -> list[Location]:

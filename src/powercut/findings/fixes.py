@@ -159,7 +159,7 @@ def _proposal(timeline: Timeline, contents: list[tuple[int, bool]], names: list[
     for update in names:
         for folder in _folders(timeline, update):
             path = timeline.index.path_of(folder).decode("utf-8", "replace") or "the data folder"
-            calls[f"fsync of the directory ({path})"] = None
+            calls[f"fsync on the directory ({path})"] = None
         added[_added("directory", timeline, update, at)] = None
     for update, data_only in _distinct(timeline, contents):
         for event, like in _executions(timeline, update, at):
@@ -224,7 +224,7 @@ def _ranges(timeline: Timeline, updates: list[int]) -> list[str]:
         else:
             found.append((obj, start, start + length))
     names = {obj: timeline.index.path_of(obj).decode("utf-8", "replace") for obj, _, _ in found}
-    return [f"bytes {start} to {end} of {names[obj]}" for obj, start, end in found]
+    return [f"bytes {start:,} to {end:,} of {names[obj]}" for obj, start, end in found]
 
 
 def _folders(timeline: Timeline, update: int) -> set[int]:

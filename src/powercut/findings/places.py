@@ -19,7 +19,12 @@ from powercut.trace.symbols import (
     user_frame,
 )
 
-_SAID = 60  # bytes of output shown
+_SHOWN = 60  # bytes of output
+_OUTPUTS = {
+    Channel.STDOUT: "the output {}",
+    Channel.STDERR: "the output {} on stderr",
+    Channel.SOCKET: "the message {} to a socket",
+}
 
 
 class Places:
@@ -73,7 +78,7 @@ class Places:
         return self.location(event, role, timeline.describe_call(event))
 
     def of_output(self, timeline: Timeline, event: int) -> Location:
-        """The place that told the outside, with the line it had printed by then."""
+        """The place that printed or sent something, with the last line of it."""
         record = self._trace.events[event]
         channel = Channel(int(record["extra"]))
         data = (
@@ -81,8 +86,8 @@ class Places:
             if channel is Channel.STDOUT
             else self._trace.blob(int(record["data"]), int(record["length"]))
         )
-        text = data.strip().rpartition(b"\n")[2][-_SAID:].decode("utf-8", "replace")
-        return self.location(event, "acknowledged", f"{text!r} on {channel.name.lower()}")
+        text = data.strip().rpartition(b"\n")[2][-_SHOWN:].decode("utf-8", "replace")
+        return self.location(event, "acknowledged", _OUTPUTS[channel].format(repr(text)))
 
 
 def stack_of(frames: Iterable[Frame]) -> tuple[StackFrame, ...]:

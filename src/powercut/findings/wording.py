@@ -1,4 +1,4 @@
-"""What a finding says to people, in one sentence."""
+"""What a finding says to people, in a sentence or two."""
 
 from __future__ import annotations
 
@@ -6,38 +6,54 @@ from powercut.findings.finding import Finding, FindingKind, Location
 
 
 def message(finding: Finding) -> str:
-    """One sentence for people."""
+    """What a power cut can do, and what the check makes of it."""
     lost = next((place for place in finding.locations if place.role in ("lost", "missing")), None)
     other = next((place for place in finding.locations if place.role in ("survived", "acknowledged")), None)
     verdict = _verdict(finding)
     if other is not None and other.role == "acknowledged":
-        return _said(other, lost, verdict)
+        return _too_early(other, lost, verdict)
     if lost is None:
-        return f"After a power cut right after {_placed(other) if other else 'the start'}, {verdict}."
+        return f"If the power fails right after {_placed(other) if other else 'the program starts'}, {verdict}."
     if other is None:
-        return f"If a power cut takes {_placed(lost)}, {verdict}."
+        return f"If a power cut loses {_placed(lost)}, {verdict}."
     if lost.role == "missing":
-        return f"After a crash between {_placed(other)} and {_placed(lost)}, {verdict}."
-    if finding.kind is FindingKind.ATOMICITY and (other.what, other.short) == (lost.what, lost.short):
-        return f"A power cut can leave a part of {_placed(lost)} without the rest: {verdict}."
-    return f"{_capital(_placed(other))} can survive a power cut while {_placed(lost)} does not: {verdict}."
+        return f"If the power fails between {_placed(other)} and {_placed(lost)}, {verdict}."
+    if finding.kind is FindingKind.ATOMICITY and other.short == lost.short:
+        return _torn(other, lost, verdict)
+    return f"A power cut can keep {_placed(other)} and lose {_placed(lost)}. Then {verdict}."
 
 
-def _said(said: Location, lost: Location | None, verdict: str) -> str:
+def _too_early(output: Location, lost: Location | None, verdict: str) -> str:
+    """The program printed something that was not true yet, or not for good."""
+    noun, what = output.what.split(" ", 2)[1:] if output.what.startswith("the ") else ("", output.what)
+    program = f"The program {'sent' if noun == 'message' else 'printed'} {what} ({output.short})"
     if lost is None:
-        return f"{_capital(said.what)} was said ({said.short}), and nothing was written: {verdict}."
+        return f"{program} but had written nothing. If the power fails then, {verdict}."
     if lost.role == "missing":
-        return f"{_capital(said.what)} was said ({said.short}) before {_placed(lost)} was made: {verdict}."
+        return f"{program} before {_placed(lost)}. If the power fails in between, {verdict}."
+    be = "were" if lost.what.startswith("bytes ") else "was"
     return (
-        f"{_capital(said.what)} was said ({said.short}) before {_placed(lost)} was durable: "
-        f"a power cut can take it back, {verdict}."
+        f"{program} before {_placed(lost)} {be} durable. A power cut can undo {_again(lost.what)}, and then {verdict}."
     )
 
 
+def _torn(survived: Location, lost: Location, verdict: str) -> str:
+    """A part of one call survived."""
+    if survived.what == lost.what:
+        return f"{_capital(_placed(lost))} is not atomic: a power cut can keep part of it. Then {verdict}."
+    return f"{lost.short} is not atomic: a power cut can keep {survived.what} and lose {lost.what}. Then {verdict}."
+
+
+def _again(what: str) -> str:
+    """A change that was just named, in short: "the rename" for "the rename of a to b"."""
+    noun, of, _ = what.partition(" of ")
+    return noun if of and noun.startswith("the ") else "that"
+
+
 def _verdict(finding: Finding) -> str:
-    refused = "the check fails" if finding.code else finding.output  # the built-in oracle has no exit status
-    died = {"crash": f"the check died of signal {finding.code}", "hang": "the check hung"}
-    return died.get(finding.outcome, refused)
+    failed = "the check fails" if finding.code else finding.output  # the built-in check has no exit status
+    ended = {"crash": f"the check crashes (signal {finding.code})", "hang": "the check hangs"}
+    return ended.get(finding.outcome, failed)
 
 
 def _placed(location: Location) -> str:

@@ -20,6 +20,7 @@ from xxhash import xxh3_128_intdigest
 from powercut import _engine
 from powercut.image.state_image import StateImage
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.printable import counted
 from powercut.states.objects import ObjectKind
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
@@ -91,13 +92,13 @@ class BuiltinOracle:
         if version in allowed:
             return ""
         if version == ABSENT:
-            return (
-                "is not there, although it was synced" if bound else "is gone: neither the old nor the new one is there"
-            )
+            return "is missing, although it was synced" if bound else "is missing"
         if point >= history.whole_from:
             size = image.size(obj) if obj is not None else 0
-            seen = "is empty" if size == 0 else f"holds {size} bytes that are neither its old nor its new content"
-            return "went back to an older version than the one that was synced" if version in history.versions else seen
+            seen = (
+                "is empty" if size == 0 else f"has {counted(size, 'byte')} that are neither its old nor its new content"
+            )
+            return "is older than the last synced version" if version in history.versions else seen
         return ""
 
     def _places_of_files(self) -> dict[int, list[Place]]:

@@ -22,7 +22,9 @@ def check_command(text: str, cwd: Path, folder: Path, what: str = "check") -> li
     except ValueError as error:
         raise UsageError("bad-check", f"the {what} {text!r} cannot be split into words: {error}.") from error
     if not argv:
-        raise UsageError("bad-check", f"the {what} is empty.", "Give a command that exits with 0 if all is well.")
+        raise UsageError(
+            "bad-check", f"the {what} is empty.", "Give a command that exits with 0 if everything is fine."
+        )
     program = find_program(argv[0], cwd)
     if os.sep in program:
         program = str(cwd / program)

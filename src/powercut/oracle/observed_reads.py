@@ -43,7 +43,7 @@ class Looks:
     def follow(self, trace: Trace) -> Asked:
         """The questions of a run, in order, with their answers."""
         if trace.truncated:
-            raise NotUnderstoodError("it was not followed to its end")
+            raise NotUnderstoodError("the tracer did not see its end")
         self._ask(Ask.NAME)
         for event in trace.written.tolist():
             kind = event[KIND]
@@ -79,7 +79,7 @@ class Looks:
             return
         path = self._path(obj)
         if kind == Kind.LOOK_UNSURE:
-            raise NotUnderstoodError(f"it asks for something that images do not hold, of {path!r}")
+            raise NotUnderstoodError(f"it asks for a property of {path!r} that images do not have")
         if kind == Kind.LOOK_CUT:
             self._cut[obj] = min(length, self._cut.get(obj, length))
         elif kind == Kind.LOOK_PAGES and length <= MOST_PAGES * PAGE:
@@ -114,12 +114,12 @@ class Looks:
     def _path(self, obj: int) -> bytes:
         path = self._paths.get(obj)
         if path is None:
-            raise NotUnderstoodError("it reached a file in a way that was not seen")
+            raise NotUnderstoodError("it opened a file in a way the tracer did not see")
         return path
 
     def _ask(self, ask: Ask, path: bytes = b"", offset: int = 0, length: int = 0) -> None:
         question = (int(ask), path, offset, length)
         if question not in self._asked:
             if len(self._asked) >= MOST_QUESTIONS:
-                raise NotUnderstoodError(f"it looks at more than {MOST_QUESTIONS} places")
+                raise NotUnderstoodError(f"it reads more than {MOST_QUESTIONS:,} places")
             self._asked[question] = self._answers(question)

@@ -63,7 +63,7 @@ def verdict_in(trace: Trace, verdict: Verdict) -> Verdict:
     """How the command itself ended, whose tracer ended with a verdict."""
     how, _, number = trace.meta["exit"].partition(b" ")
     if how not in _OUTCOMES:
-        return Verdict(Outcome.ERROR, 0, "the check was not followed to its end", verdict.seconds)
+        return Verdict(Outcome.ERROR, 0, "the tracer did not see the end of the check", verdict.seconds)
     code = int(number)
     outcome = Outcome.PASS if how == b"exited" and code == 0 else _OUTCOMES[how]
     return Verdict(outcome, code, verdict.output, verdict.seconds)

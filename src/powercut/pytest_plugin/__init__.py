@@ -25,14 +25,14 @@ OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "fs": (str, "File-system models of crash tests: one, several with commas, or all."),
     "memory": (str, "What mapped memory promises in crash tests: px86, eadr, page-cache, auto."),
     "budget": (str, "How long each crash test searches: 30s, 5m."),
-    "max_states": (int, "How many states each crash test judges at most."),
+    "max_states": (int, "Test at most so many states in each crash test."),
     "seed": (int, "Seed of the random part of crash tests."),
-    "timeout": (float, "Seconds after which a check of a crash test has hung."),
+    "timeout": (float, "A check that takes longer than so many seconds hangs."),
 }
 
 
 def crash_test(check: str | Callable[..., object] | None = None, **settings: Any) -> pytest.MarkDecorator:
-    """Make a test a crash test: its body is recorded once, and `check` judges every state a power cut could leave.
+    """Make a test a crash test: powercut records its body once and runs `check` on every state a power cut can leave.
 
     With `command`, an argument list, the body only prepares, and the command is recorded. The data folder is `dir`, by
     default the test's `tmp_path`. Other keywords are settings, as for `powercut.explore`.
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--powercut-{name.replace('_', '-')}", type=kind, default=None, metavar="VALUE", help=what)
         parser.addini(f"powercut_{name}", what, default=None)
     group.addoption(
-        "--powercut-replay", metavar="RUN/ID", help="Ask the check of the chosen crash test about this finding only."
+        "--powercut-replay", metavar="RUN/ID", help="Only run the check of the chosen crash test on this finding."
     )
 
 

@@ -1,8 +1,8 @@
 """Crash tests of a test suite: settings from everywhere, a run, and a failure that says all that is needed.
 
 Before: a workload, a check, and what the suite's options, markers and files say. After: the test passes, and the states
-that were judged all passed; or it fails with every finding that is not in the baseline and how to get it back. A search
-that judged nothing fails the test, too: nothing is known then.
+that were tested all passed; or it fails with every finding that is not in the baseline and how to get it back. A search
+that tested nothing fails the test, too: nothing is known then.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ import msgspec
 import pytest
 
 from powercut.errors import PowercutError, UsageError
+from powercut.findings.finding import Finding
 from powercut.oracle.verdict import Verdict
+from powercut.printable import counted
 from powercut.pytest_plugin import OPTIONS, SETTINGS
-from powercut.report.finding_text import coverage_line, explain, explain_verdict
+from powercut.report.finding_text import explain, explain_verdict, headline
+from powercut.report.summary import summary_line
 from powercut.runs.replay import replay
 from powercut.runs.store import SavedRun, covered
 from powercut.search.events import Event
@@ -43,14 +46,17 @@ class CrashTest:
     ) -> SavedRun | None:
         """Crash-test a function or a command; the run, or None if only one finding was replayed."""
         __tracebackhide__ = True
+        wanted = self.config.getoption("--powercut-replay")
+        error: PowercutError | None = None
         try:
             session = self._session(check, settings)
-            wanted = self.config.getoption("--powercut-replay")
             if wanted is not None:
                 verdict = replay(session.output, wanted, None, check, _ignore)
             else:
                 run, _ = session.test(workload)
-        except PowercutError as error:
+        except PowercutError as raised:
+            error = raised
+        if error is not None:  # out of the handler, or pytest shows the error twice
             pytest.fail(f"powercut: {error}", pytrace=False)
         if wanted is not None:
             _replayed(wanted, verdict)
@@ -91,17 +97,23 @@ class CrashTest:
         __tracebackhide__ = True
         if run.interrupted:
             raise KeyboardInterrupt  # the session has saved what it had; the suite was meant to end
-        parts = []
-        for finding in run.new_findings:
+        found = run.new_findings
+        for finding in found:
             if callable(check):  # which no other process can call
                 finding.replay = self._again(finding.replay.split()[2])
-            parts.append(explain(finding))
-        if parts or not covered(run.states):
-            pytest.fail("\n\n".join([*parts, coverage_line(run)]), pytrace=False)
+        if found or not covered(run.states):
+            parts = [_headline(found), *map(explain, found)] if found else []
+            pytest.fail("\n\n".join([*parts, summary_line(run)]), pytrace=False)
         return run
 
     def _again(self, name: str) -> str:
         return f"pytest {shlex.quote(self.item.nodeid)} --powercut-replay {shlex.quote(name)}"
+
+
+def _headline(found: Sequence[Finding]) -> str:
+    """The first line, which pytest repeats in its summary: kind and place of the first finding, and how many more."""
+    more = f", and {counted(len(found) - 1, 'more finding')}" if len(found) > 1 else ""
+    return f"{headline(found[0])} ({found[0].id}){more}"
 
 
 def _replayed(name: str, verdict: Verdict) -> None:

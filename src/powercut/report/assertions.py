@@ -7,6 +7,7 @@ from typing import Any
 
 from powercut.findings.baseline import unmarked
 from powercut.lint.misuse import Misuse
+from powercut.printable import counted
 from powercut.report.lint import counts, explain_misuse, known_section, misuse_document
 from powercut.runs.store import SavedRun
 
@@ -15,20 +16,24 @@ def check_text(run: SavedRun, folder: Path | None) -> str:
     """Everything found, how much was checked, and how the program ended."""
     parts = [explain_misuse(misuse, _head(misuse)) for misuse in run.misuses if misuse.known is None]
     parts += known_section(run.misuses)
-    parts.append(checked_line(run))
     if run.assertions["ending"]:
-        parts.append(f"the program {run.assertions['ending']}; what it did until then is checked")
-    text = "\n\n".join(parts)
-    return f"{text}\nsaved in {folder}" if folder else text
+        parts.append(f"The program {run.assertions['ending']}. What it did until then is checked.")
+    saved = [f"Saved in {folder}"] if folder else []
+    return "\n\n".join([*parts, "\n".join([*saved, checked_line(run)])])
 
 
 def checked_line(run: SavedRun) -> str:
     """What was found, and how much was checked."""
+    found = counts(run.misuses)
+    return f"{found[:1].upper()}{found[1:]}. {checked_extent(run)}"
+
+
+def checked_extent(run: SavedRun) -> str:
+    """How much was checked."""
     facts = run.assertions
-    threads = "1 thread" if facts.get("threads") == 1 else f"{facts.get('threads', 0)} threads"
-    operations = int(facts.get("operations", 0))
-    summary = f"{counts(run.misuses)}: {operations:,} operations of {threads}, {run.seconds:.1f} s"
-    return f"{summary}, model {run.model}"
+    operations, threads = int(facts.get("operations", 0)), int(facts.get("threads", 0))
+    checked = f"{counted(operations, 'operation')} of {counted(threads, 'thread')} checked"
+    return f"{checked}. {run.seconds:,.1f} s. Model: {run.model}."
 
 
 def _head(misuse: Misuse) -> str:

@@ -70,16 +70,16 @@ def _doubts(old: SavedRun, new: SavedRun, some_gone: bool) -> Iterable[str]:
     if old.model != new.model:
         yield f"the models differ: {old.model} and {new.model}"
     if some_gone and not new.assertions and (new.interrupted or not new.states.get("exhausted")):
-        yield "the second run did not cover every state: what is gone may not have been reached"
+        yield "the second run did not cover every state: findings listed as gone may just not have been reached"
     outcome, words = verdict(new)
     if outcome is Outcome.UNKNOWN:
-        yield f"of the second run: {words}"
+        yield f"the second run: {words}"
 
 
 def _line(problem: Problem) -> str:
     place = f", {problem.place.short}" if problem.place else ""
-    known = f" (known: {problem.known})" if problem.known is not None else ""
-    return one_line(f"{problem.id}  {problem.level.value}: {problem.title}{place}{known}")
+    known = f" (in the baseline: {problem.known})" if problem.known is not None else ""
+    return one_line(f"{problem.id}  {problem.level.label}: {problem.title}{place}{known}")
 
 
 def _item(problem: Problem) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from powercut.findings.finding import Finding
 from powercut.findings.saved_timeline import timeline_of
 from powercut.image.state_image import StateImage, files_of
-from powercut.printable import one_line
+from powercut.printable import counted, one_line
 from powercut.states.objects import ObjectKind
 from powercut.states.state import Base, State
 from powercut.trace.reader import Trace
@@ -20,13 +20,13 @@ def image_difference(trace: Trace, finding: Finding) -> str:
     crashed = StateImage(timeline, state)
     whole = StateImage(timeline, State(state.point, Base.ISSUED, frozenset()))
     names = {**files_of(whole), **files_of(crashed)}
-    lines = ["  the image, against the folder at the moment of the crash:"]
+    lines = ["  the folder after the crash, compared with the moment before it:"]
     for path in sorted(names):
         before, after = _content(whole, files_of(whole).get(path)), _content(crashed, files_of(crashed).get(path))
         if before != after:
-            lines.append(f"    {one_line(path.decode('utf-8', 'replace'))}: {_show(after)}, instead of {_show(before)}")
+            lines.append(f"    {one_line(path.decode('utf-8', 'replace'))}: {_show(after)} (before: {_show(before)})")
     if len(lines) == 1:
-        lines.append("    no difference: everything had survived")
+        lines.append("    no difference: nothing was lost")
     return "\n".join(lines)
 
 
@@ -41,8 +41,8 @@ def _content(image: StateImage, obj: int | None) -> bytes | None:
 
 def _show(content: bytes | None) -> str:
     if content is None:
-        return "not there"
+        return "missing"
     if not content:
         return "empty"
     shown = repr(content[:_SHOWN])[1:]
-    return f"{len(content)} bytes {shown}{'...' if len(content) > _SHOWN else ''}"
+    return f"{counted(len(content), 'byte')} {shown}{'...' if len(content) > _SHOWN else ''}"

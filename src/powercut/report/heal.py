@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from powercut.heal.heal_plan import discarded
-from powercut.printable import one_line
+from powercut.printable import counted, one_line
 
 if TYPE_CHECKING:
     from powercut.heal.failing_restart import Attempt
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from powercut.heal.session import Session
 
 _SHOWN = 20  # steps
-_WORDS = 5  # lines that the restart said last
+_WORDS = 5  # last lines of output of the restart
 
 
 def plan_text(session: Session, plan: Plan, first: Attempt) -> str:
@@ -24,33 +24,33 @@ def plan_text(session: Session, plan: Plan, first: Attempt) -> str:
 
 
 def _lines(session: Session, plan: Plan, first: Attempt) -> Iterator[str]:
-    yield f"restarted on a copy of {session.history.pool.path}, the service {first}"
+    yield f"Restarted on a copy of {session.history.pool.path}, the service {first}"
     yield from (f"  | {one_line(line)}" for line in first.said.splitlines()[-_WORDS:])
     if plan.incomplete:
-        yield "  (a part of what happened could not be followed: the plan may lack something)"
+        yield "  (part of what happened could not be traced: the plan may be incomplete)"
     if not plan.steps:
-        yield "nothing that the log knows of led to it: this is no fault of the pool. Restart the service."
-        yield "If it has no room left, look for leaks: powercut heal --leaks"
+        yield "No logged update led to it: the pool is not the cause. Restart the service."
+        yield "If the pool is full, look for leaks: powercut heal --leaks"
         return
-    yield f"{len(plan.steps)} steps, the most suspicious first:"
+    yield f"{counted(len(plan.steps), 'step')}, the most suspicious first:"
     for number, step in enumerate(plan.steps[:_SHOWN], 1):
         where = _where(session, step.cause)
         updates, size = discarded(session.history, step.records)
         yield f"  {number}. {where}, {session.age(step.cause):.1f} s before the end"
-        yield f"     what it wrote {step.why}; takes back {updates} updates, {size} bytes"
+        yield f"     what it wrote {step.why}; would undo {counted(updates, 'update')}, {counted(size, 'byte')}"
     if len(plan.steps) > _SHOWN:
         yield f"  and {len(plan.steps) - _SHOWN} more"
 
 
 def leaks_text(session: Session, leaks: Sequence[Leak]) -> str:
     """Leaked objects, by the line that allocated them."""
-    lines = [f"{len(leaks)} objects of {session.history.pool.path} are allocated and not reached"]
+    lines = [f"{counted(len(leaks), 'object')} of {session.history.pool.path}: allocated, but not reachable"]
     groups: dict[str, list[int]] = {}
     for leak in leaks:
         where = "before the log began" if leak.record is None else _where(session, leak.record)
         groups.setdefault(where, []).append(leak.size)
     for where, sizes in sorted(groups.items(), key=lambda group: -sum(group[1])):
-        lines.append(f"  {len(sizes)} objects, {sum(sizes)} bytes: allocated at {where}")
+        lines.append(f"  {counted(len(sizes), 'object')}, {counted(sum(sizes), 'byte')}: allocated at {where}")
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,8 @@
 """JUnit XML: the run for everything that shows test results.
 
 One suite is the search: a case for each finding, which failed, and one for the search itself, which is an error where
-nothing can be concluded from it. The other suite is the trace analysis; what it says does not fail a run, so its cases
-are skipped ones with a message. The same holds for what the baseline knows.
+nothing can be concluded from it. The other suite is lint, which does not fail a run: its cases are skipped ones with a
+message. The same holds for what is in the baseline.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def render(run: SavedRun, setting: Setting) -> bytes:
     analysis = [_case(problem) for problem in found if problem.level is not Level.ERROR]
     root = ElementTree.Element("testsuites")
     suite = "assertions" if run.assertions else "races" if run.race else "crash states"
-    suites = [(suite, search, run.seconds)] + ([("trace analysis", analysis, 0.0)] if analysis else [])
+    suites = [(suite, search, run.seconds)] + ([("lint", analysis, 0.0)] if analysis else [])
     for number, (name, cases, seconds) in enumerate(suites):
         root.append(_suite(number, name, cases, f"{seconds:.3f}", when, run))
     ElementTree.indent(root)
@@ -63,7 +63,7 @@ def _search(run: SavedRun) -> _Element:
     case = ElementTree.Element("testcase", classname="powercut", name=name, time=f"{run.seconds:.3f}")
     outcome, words = verdict(run)
     if run.interrupted:
-        ElementTree.SubElement(case, "error", type="interrupted", message="the search was interrupted")
+        ElementTree.SubElement(case, "error", type="interrupted", message="The search was interrupted.")
     elif outcome is Outcome.UNKNOWN:
         ElementTree.SubElement(case, "error", type="unknown", message=one_line(words))
     return case
@@ -75,7 +75,7 @@ def _case(problem: Problem) -> _Element:
     case = ElementTree.Element("testcase", classname=f"powercut.{problem.rule}", name=name, time="0")
     words = one_line(problem.message)
     if problem.known is not None:
-        outcome = ElementTree.SubElement(case, "skipped", message=one_line(f"known: {problem.known}"))
+        outcome = ElementTree.SubElement(case, "skipped", message=one_line(f"in the baseline: {problem.known}"))
     elif problem.level is Level.ERROR:
         outcome = ElementTree.SubElement(case, "failure", type=problem.rule, message=words)
     else:

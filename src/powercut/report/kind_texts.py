@@ -28,7 +28,7 @@ class Rule:
     help: str
 
 
-_REPLAY = "`powercut replay` builds the crashed folder again; run powercut again after the change."
+_REPLAY = "`powercut replay` rebuilds the crashed folder. After the change, run powercut again."
 
 _RACE = "`powercut replay` runs the program again with the same input and schedule."
 
@@ -36,66 +36,66 @@ KINDS = {
     FindingKind.ATOMICITY: Rule(
         "atomicity",
         "not atomic",
-        "A power cut between or inside calls that must happen together leaves a state that the check refuses.",
-        "No sync can help where the state is what a plain kill leaves: make the change in one step (write a new file, "
-        f"sync it, rename it into place), or let recovery tell the unfinished state apart. {_REPLAY}",
+        "A power cut between or inside calls that must happen together leaves a state on which the check fails.",
+        "Adding a sync does not fix this. Make the change atomic (write a new file, sync it, rename it into place, "
+        f"sync the directory), or make recovery detect the half-finished state. {_REPLAY}",
     ),
     FindingKind.ORDERING: Rule(
         "ordering",
         "wrong order",
-        "A later change can survive a power cut while an earlier one, which is synced too late, does not.",
-        f"Sync the earlier change before the later one is made. {_REPLAY}",
+        "A power cut can keep a later change and lose an earlier one, which is synced too late.",
+        f"Sync the earlier change before making the later one. {_REPLAY}",
     ),
     FindingKind.UNPERSISTED: Rule(
         "unpersisted",
         "never synced",
-        "A later change can survive a power cut while an earlier one, which is never synced, does not.",
-        f"Sync the earlier change (fdatasync, fsync, fsync of the directory, or flush and fence). {_REPLAY}",
+        "A power cut can keep a later change and lose an earlier one, which is never synced.",
+        f"Sync the earlier change (fdatasync, fsync, fsync on the directory, or flush and fence). {_REPLAY}",
     ),
     FindingKind.DURABILITY: Rule(
         "durability",
         "acknowledged but lost",
-        "The program told the outside about a change that a power cut can still take back.",
-        f"Make the change durable first, then say so. A new name is durable when its directory is synced. {_REPLAY}",
+        "The program printed or sent that something is done, and a power cut can still undo it.",
+        f"Make the change durable first, then report it. A new name is durable once its directory is synced. {_REPLAY}",
     ),
     FindingKind.RECOVERY: Rule(
         "recovery",
         "recovery fails",
-        "On a state that a power cut can leave, the recovery itself dies of a signal or never ends.",
-        f"Recovery must expect any state that a crash can leave: check what it reads before it relies on it. {_REPLAY}",
+        "On a state that a power cut can leave, the recovery itself crashes or hangs.",
+        f"Recovery must expect every state that a crash can leave: check data before relying on it. {_REPLAY}",
     ),
     FindingKind.INTER_THREAD: Rule(
         "inter-thread",
-        "race on what is not durable",
-        "A thread read what another one had stored and not yet made durable, and made something durable of it: a power "
-        "cut can keep the one and take the other.",
-        f"Flush and fence what is stored before other threads can see it. {_RACE}",
+        "race on data that is not durable",
+        "A thread read data that another thread had stored but not made durable, and persisted something based on it. "
+        "A power cut can keep one and lose the other.",
+        f"Flush and fence the data before other threads can see it. {_RACE}",
     ),
     FindingKind.INTRA_THREAD: Rule(
         "intra-thread",
-        "depends on what is not durable",
-        "A thread read back what it had stored and not yet made durable, and made something durable of it: a power cut "
-        "can keep the one and take the other.",
-        f"Flush and fence what is stored before anything durable depends on it. {_RACE}",
+        "depends on data that is not durable",
+        "A thread read back data that it had stored but not made durable, and persisted something based on it. A power "
+        "cut can keep one and lose the other.",
+        f"Flush and fence the data before anything durable depends on it. {_RACE}",
     ),
     FindingKind.SYNCHRONIZATION: Rule(
         "synchronization",
         "lock survives its holder",
-        "A lock in persistent memory can be found taken after a power cut, by a thread that does not exist any more, "
-        "and the recovery does not free it.",
+        "After a power cut, a lock in persistent memory is still held by a thread that no longer exists, and recovery "
+        "does not free it.",
         f"Free the lock when the program starts, or keep it in ordinary memory. {_RACE}",
     ),
     FindingKind.DEADLOCK: Rule(
         "deadlock",
-        "threads wait for ever",
-        "Without any power cut, threads of the program wait for each other, or for a lock that nobody frees.",
+        "threads wait forever",
+        "Even without a power cut, threads wait for each other, or for a lock that no thread frees.",
         f"Free every lock on every path, and take locks in one order. {_RACE}",
     ),
     FindingKind.DEATH: Rule(
         "death",
         "program dies",
-        "Without any power cut, a signal kills the program in some order of its threads, or with some input.",
-        f"Look at what the threads share there, and who changes it. {_RACE}",
+        "Even without a power cut, a signal kills the program under some thread schedule, or with some input.",
+        f"Look at the data that the threads share there, and which thread changes it. {_RACE}",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""The trace analysis as text for people and as JSON for programs."""
+"""What lint reports, as text for people and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -12,52 +12,63 @@ from powercut import __version__
 from powercut.findings.finding import Location
 from powercut.lint.analysis import Analysis
 from powercut.lint.misuse import Misuse
+from powercut.lint.patterns import Severity
 from powercut.model.memory import Memory
-from powercut.printable import printable
+from powercut.printable import counted, printable
 from powercut.report.location_document import LocationDocument, location_document
+from powercut.report.paint import PLAIN, Paint, Role
 from powercut.report.source import source_line
 from powercut.trace.reader import Trace
 
 _WIDTH = 110
 _ROLE = 16  # columns
+_SEVERITIES = {Severity.BUG.value: "likely bug"}
 
 
 def lint_text(analysis: Analysis, memory: Memory) -> str:
     """Everything found, and how much was looked at."""
     parts = [explain_misuse(misuse) for misuse in analysis.misuses if misuse.known is None]
     parts += known_section(analysis.misuses)
-    looked = f"{analysis.records:,} memory records and {analysis.calls:,} events, {analysis.seconds:.1f} s"
-    parts.append(f"{counts(analysis.misuses)}: {looked}, memory {memory.name}")
+    read = f"{counted(analysis.records, 'memory record')} and {counted(analysis.calls, 'event')} read"
+    found = _capital(lint_counts(analysis.misuses))
+    parts.append(f"{found}. {read}. {analysis.seconds:,.1f} s. Memory model: {memory.name}.")
     return "\n\n".join(parts)
 
 
 def known_section(misuses: Sequence[Misuse]) -> list[str]:
-    """What the baseline knows, as a part of a report; none if it knows nothing of it."""
+    """What is in the baseline, as a part of a report; none if nothing is."""
     known = [misuse for misuse in misuses if misuse.known is not None]
-    return ["\n".join(["known, as the baseline says:", *(f"  {_short(m)}: {m.known}" for m in known)])] if known else []
+    return ["\n".join(["In the baseline:", *(f"  {_short(m)}: {m.known}" for m in known)])] if known else []
 
 
-def counts(misuses: Sequence[Misuse]) -> str:
-    """How many there are, in words."""
+def counts(misuses: Sequence[Misuse], bug: str = "failure") -> str:
+    """How many there are, in words; assertions that do not hold are failures."""
     new = [misuse for misuse in misuses if misuse.known is None]
     bugs = sum(misuse.is_bug for misuse in new)
-    words = [_counted(number, what) for number, what in ((bugs, "bug"), (len(new) - bugs, "warning")) if number]
+    words = [counted(number, what) for number, what in ((bugs, bug), (len(new) - bugs, "warning")) if number]
     if len(new) < len(misuses):
-        words.append(f"{len(misuses) - len(new)} known")
-    return ", ".join(words) or "nothing found"
+        words.append(f"{len(misuses) - len(new)} in the baseline")
+    return ", ".join(words) or "no findings"
 
 
-def section(misuses: Sequence[Misuse], trace: str) -> str:
-    """What a run says about it: a line for each bug, and how many warnings there are."""
-    lines = [f"trace analysis: {counts(misuses)} (powercut lint {trace})"]
-    lines += [f"  {printable(_short(misuse))}" for misuse in misuses if misuse.is_bug and misuse.known is None]
-    return "\n".join(lines)
+def lint_counts(misuses: Sequence[Misuse]) -> str:
+    """How much lint reports, in words: bugs of which no crash state is known are likely ones."""
+    return counts(misuses, _SEVERITIES[Severity.BUG.value])
+
+
+def section(misuses: Sequence[Misuse], trace: str, paint: Paint = PLAIN) -> str:
+    """What lint reports of a run: a line for each bug, and how many warnings there are. It does not fail the run."""
+    bugs = [misuse for misuse in misuses if misuse.is_bug and misuse.known is None]
+    untested = "not tested; " if any(bug.finding is None for bug in bugs) else ""
+    why = f"({untested}does not change the exit code)"
+    head = f"Lint reports {lint_counts(misuses)} {why}: powercut lint {trace}"
+    return "\n".join([paint(Role.WARNING, printable(head)), *(f"  {printable(_short(bug))}" for bug in bugs)])
 
 
 def explain_misuse(misuse: Misuse, head: str = "") -> str:
     """One misuse, with everything needed to understand it."""
     lines = [
-        head or f"{misuse.id}  {misuse.severity}: {misuse.title} ({misuse.pattern}, {misuse.harm})",
+        head or f"{misuse.id}  {severity_words(misuse)}: {misuse.title} ({misuse.pattern}, {misuse.harm})",
         *_wrap(misuse.message),
         f"  {_how_often(misuse)}",
         "",
@@ -67,7 +78,7 @@ def explain_misuse(misuse: Misuse, head: str = "") -> str:
         lines.extend(_stack(location) if number == 0 else [])  # that of the other side is in the JSON
     lines.extend(["", *_wrap(f"advice: {misuse.advice}")])
     if misuse.finding is not None:
-        lines.append(f"  confirmed: finding {misuse.finding} is a crash state that loses it")
+        lines.append(f"  confirmed by finding {misuse.finding}")
     return "\n".join(lines)
 
 
@@ -112,16 +123,22 @@ def misuse_document(misuse: Misuse) -> MisuseDocument:
     return MisuseDocument(**same, locations=list(map(location_document, misuse.locations)))
 
 
+def severity_words(misuse: Misuse) -> str:
+    """How sure it is: a likely bug, or a warning."""
+    return _SEVERITIES.get(misuse.severity, misuse.severity)
+
+
 def _short(misuse: Misuse) -> str:
     place = misuse.locations[0]
     inside = f" in {place.function}" if place.file and place.function else ""
-    return f"{misuse.id}  {misuse.severity}: {misuse.title}, {place.short}{inside}"
+    confirmed = f" (confirmed by finding {misuse.finding})" if misuse.finding is not None else ""
+    return f"{misuse.id}  {severity_words(misuse)}: {misuse.title}, {place.short}{inside}{confirmed}"
 
 
 def _how_often(misuse: Misuse) -> str:
-    of = f" of {misuse.executed}" if misuse.executed > misuse.count else ""
-    ways = f", by {misuse.stacks} call stacks; the most frequent one is shown" if misuse.stacks > 1 else ""
-    return f"seen {misuse.count}{of} times{ways}" if misuse.count != 1 or of else "seen once"
+    of = f" of {misuse.executed:,}" if misuse.executed > misuse.count else ""
+    ways = f", from {misuse.stacks:,} call stacks; the most frequent one is shown" if misuse.stacks > 1 else ""
+    return f"seen {misuse.count:,}{of} times{ways}" if misuse.count != 1 or of else "seen once"
 
 
 def _location(location: Location) -> list[str]:
@@ -138,8 +155,8 @@ def _stack(location: Location) -> list[str]:
     return [f"  {'':<{_ROLE}}{'by' if number else 'at'} {printable(frame)}" for number, frame in frames]
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _wrap(text: str) -> list[str]:

@@ -30,7 +30,7 @@ def list_trace(trace: Trace) -> Iterator[str]:
         if event["kind"] != Kind.MEMORY:  # which only says what thread or file the next ones mean
             yield _line(trace, places, names, index, event)
     if trace.truncated:
-        yield "the trace was cut short here"
+        yield "the trace was truncated here"
 
 
 def _line(trace: Trace, places: Places, names: dict[int, str], index: int, event: Any) -> str:

@@ -16,7 +16,11 @@ from powercut.runs.store import SavedRun
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")
 _MARKS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.UNKNOWN: "⚠️"}
-_HEADS = {Level.ERROR: "Findings", Level.WARNING: "Bugs in the trace", Level.NOTE: "Warnings in the trace"}
+_HEADS = {
+    Level.ERROR: "Findings",
+    Level.WARNING: "Likely bugs (lint; not tested, does not change the exit code)",
+    Level.NOTE: "Warnings",
+}
 
 
 def render(run: SavedRun, setting: Setting) -> bytes:
@@ -32,7 +36,7 @@ def render(run: SavedRun, setting: Setting) -> bytes:
     known = [problem for problem in found if problem.known is not None]
     if known:
         lines = [f"- {_escaped(f'{problem.id} {problem.title}: {problem.known}')}" for problem in known]
-        parts += ["### Known", "\n".join(lines)]
+        parts += ["### In the baseline", "\n".join(lines)]
     if run.notes:
         parts += ["### Notes", "\n".join(f"- {_escaped(note)}" for note in run.notes)]
     return ("\n\n".join(parts) + "\n").encode()

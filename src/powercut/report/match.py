@@ -11,7 +11,7 @@ import msgspec
 from powercut import __version__
 from powercut.errors import ExitCode
 from powercut.matching.result import THE_END, Fate, MatchResult, Moment, RowAnswer
-from powercut.printable import one_line
+from powercut.printable import counted, one_line
 
 _SHOWN = 10  # updates, moments or differences that the text lists
 
@@ -38,10 +38,10 @@ def match_text(result: MatchResult, image: str) -> str:
 
 def _summary(result: MatchResult, image: str) -> str:
     if result.possible:
-        return f"{image} is a state that a power cut can have left"
+        return f"A power cut can have left {image}."
     if result.decided:
-        return f"{image} is no state that a power cut can have left"
-    return f"it is not known whether a power cut can have left {image}"
+        return f"A power cut cannot have left {image}."
+    return f"It is not known whether a power cut can have left {image}."
 
 
 def _row(row: RowAnswer) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _row(row: RowAnswer) -> Iterator[str]:
     yield f"undecided: {row.doubt}" if row.doubt else "not possible"
     if row.nearest is not None:
         count = len(row.differences)
-        yield f"  the nearest state that was found has {count} difference{'' if count == 1 else 's'}:"
+        yield f"  the nearest possible state has {counted(count, 'difference')}:"
         yield from _some(
             [f"{d.path.decode('utf-8', 'replace') or 'the data folder'}: {d.what}" for d in row.differences]
         )
@@ -72,7 +72,7 @@ def _moment(moment: Moment) -> str:
 
 
 def _fate(fate: Fate) -> Iterator[str]:
-    yield from _list("survived, though no sync had promised it:", fate.survived, fate.more_survived)
+    yield from _list("survived without a sync:", fate.survived, fate.more_survived)
     yield from _list("lost:", fate.lost, fate.more_lost)
     if not fate.lost and not fate.more_lost:
         yield "  lost: nothing"
@@ -88,7 +88,7 @@ def _some(items: Sequence[str], more: int = 0) -> Iterator[str]:
     yield from (f"    {item}" for item in items[:_SHOWN])
     rest = len(items) - _SHOWN + more
     if rest > 0:
-        yield f"    and {rest} more"
+        yield f"    and {rest:,} more"
 
 
 def match_document(result: MatchResult, trace: str, image: str) -> dict[str, Any]:

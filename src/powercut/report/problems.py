@@ -13,21 +13,31 @@ from enum import StrEnum
 from powercut.findings.finding import Finding, Location
 from powercut.findings.sources import sources
 from powercut.lint.misuse import Misuse
-from powercut.report.assertions import checked_line
-from powercut.report.finding_text import coverage_line, explain
+from powercut.printable import counted
+from powercut.report.assertions import checked_extent
+from powercut.report.finding_text import explain
 from powercut.report.kind_texts import KINDS, pattern_rule_id
 from powercut.report.lint import explain_misuse
-from powercut.report.race import raced_line
+from powercut.report.race import raced_extent
 from powercut.report.source import source_lines
+from powercut.report.summary import coverage_words, models_words
 from powercut.runs.store import SavedRun, covered
 
 
 class Level(StrEnum):
     """How much it matters: only errors fail a run."""
 
-    ERROR = "error"  # a crash state that the check refuses
-    WARNING = "warning"  # a misuse that is wrong for sure
-    NOTE = "note"  # a misuse that may be meant so, a race that nothing confirms
+    ERROR = "error"  # a finding: a crash state on which the check fails; or an assertion that does not hold
+    WARNING = "warning"  # a likely bug that lint reports
+    NOTE = "note"  # a warning of lint, or a race that nothing confirms
+
+    @property
+    def label(self) -> str:
+        """The same for people."""
+        return _LABELS[self]
+
+
+_LABELS = {Level.ERROR: "finding", Level.WARNING: "likely bug (lint)", Level.NOTE: "warning"}
 
 
 class Outcome(StrEnum):
@@ -88,23 +98,23 @@ def verdict(run: SavedRun) -> tuple[Outcome, str]:
     """What a run comes to, and in words; an unknown outcome is not a pass."""
     count = sum(problem.level is Level.ERROR and problem.known is None for problem in problems(run))
     if count:
-        return Outcome.FAILED, f"{count} finding{'s' if count != 1 else ''}"
+        return Outcome.FAILED, counted(count, "finding")
     if unexplained := run.states.get("unexplained"):
-        return Outcome.FAILED, f"{unexplained} failing state{'s' if unexplained != 1 else ''} unexplained"
+        return Outcome.FAILED, f"{counted(unexplained, 'failing state')} without an explanation"
     if run.interrupted:
-        return Outcome.UNKNOWN, "interrupted, nothing found so far"
+        return Outcome.UNKNOWN, "Interrupted, no findings so far"
     if run.assertions:
         ending = run.assertions.get("ending")
-        return (Outcome.UNKNOWN, f"the program {ending}") if ending else (Outcome.PASSED, "nothing found")
+        return (Outcome.UNKNOWN, f"The program {ending}") if ending else (Outcome.PASSED, "No findings")
     tested = run.race.get("executions") if run.race else covered(run.states)
-    return (Outcome.PASSED, "nothing found") if tested else (Outcome.UNKNOWN, "nothing was tested")
+    return (Outcome.PASSED, "No findings") if tested else (Outcome.UNKNOWN, "Nothing tested")
 
 
 def extent(run: SavedRun) -> str:
     """How much was looked at, in a line."""
     if run.race:
-        return raced_line(run)
-    return checked_line(run) if run.assertions else coverage_line(run)
+        return raced_extent(run)
+    return checked_extent(run) if run.assertions else f"{coverage_words(run)} {models_words(run)}."
 
 
 def steps(location: Location) -> Iterator[Step]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from powercut.printable import one_line
-from powercut.report.finding_text import explain
+from powercut.printable import counted, one_line
+from powercut.report.finding_text import baseline_text, explain
+from powercut.report.paint import PLAIN, Paint, Role
 from powercut.runs.store import SavedRun
 
 if TYPE_CHECKING:
@@ -30,30 +31,36 @@ _NARROW = {  # so that the table fits into 80 columns
 }
 
 
-def raced_text(run: SavedRun, folder: Path) -> str:
-    """All findings of a run and what was covered."""
-    parts = [explain(finding) for finding in run.findings if finding.known is None]
-    known = [f"{f.id}  known: {one_line(f.known)} ({f.kind.value})" for f in run.findings if f.known is not None]
-    parts += ["\n".join(known)] if known else []
+def raced_text(run: SavedRun, folder: Path, paint: Paint = PLAIN) -> str:
+    """All findings of a run, and at its end what was covered."""
+    parts = [explain(finding, paint) for finding in run.findings if finding.known is None]
+    parts += [known] if (known := baseline_text(run.findings)) else []
     allowed = [f"  {place}: {reason} ({times})" for place, reason, times in run.race.get("allowed", ())]
-    parts += ["\n".join(["left out, as the allow-list says:", *map(one_line, allowed)])] if allowed else []
-    parts.append(raced_line(run))
-    if run.interrupted:
-        parts.append("interrupted: what was found so far is saved")
-    return "\n\n".join(parts) + f"\nsaved in {folder}"
+    parts += ["\n".join(["Left out because of the allow-list:", *map(one_line, allowed)])] if allowed else []
+    lines = [f"Model: {one_line(run.model)}", f"Saved in {one_line(str(folder))}"]
+    lines += [paint(Role.WARNING, "Interrupted. Results so far are saved.")] if run.interrupted else []
+    return "\n\n".join([*parts, "\n".join([*lines, f"{raced_found(run)}. {raced_extent(run)}"])])
 
 
-def raced_line(run: SavedRun) -> str:
-    """What was found, and how much was executed."""
+def raced_found(run: SavedRun) -> str:
+    """How many races there are."""
     count, sure = len(run.findings), sum(finding.severity == "error" for finding in run.findings)
-    found = f"{sure} race{'s' if sure != 1 else ''}" if sure else "no race found"
-    found += f", {count - sure} unconfirmed" if count > sure else ""
-    return f"{found}: {raced_words(run.race)}, {run.seconds:.1f} s, model {run.model}"
+    found = counted(sure, "race") if sure else "No races"
+    return f"{found}, {count - sure:,} unconfirmed" if count > sure else found
+
+
+def raced_extent(run: SavedRun) -> str:
+    """How much was executed."""
+    return f"{_capital(raced_words(run.race))}. {run.seconds:,.1f} s."
 
 
 def raced_words(counts: dict[str, Any]) -> str:
     """How far a run is, in one line."""
     return ", ".join(f"{counts.get(key, 0):,} {name}" for key, name in _COLUMNS)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def raced_table(counts: dict[str, Any], rate: float, left: float | None) -> Table:

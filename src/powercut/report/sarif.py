@@ -37,7 +37,7 @@ def _run(run: SavedRun, setting: Setting) -> _Json:
     return {
         "tool": {"driver": {"name": "powercut", "version": run.version or "unknown", "rules": [*map(_rule, rules)]}},
         "invocations": [{"executionSuccessful": not run.interrupted, "toolExecutionNotifications": notes}],
-        "originalUriBaseIds": {_BASE: {"description": _message("the folder where the report was made")}},
+        "originalUriBaseIds": {_BASE: {"description": _message("The folder where the report was written.")}},
         "results": [_result(problem, index, setting) for problem in found],
         "properties": {"states": run.states, "model": run.model, "seconds": round(run.seconds, 3)},
     }
@@ -84,7 +84,7 @@ def _result(problem: Problem, index: dict[str, int], setting: Setting) -> _Json:
 
 def _words(problem: Problem) -> str:
     """What happened, what to change, and how to see it again."""
-    advice = f"\nFix: {problem.advice}" if problem.advice else ""
+    advice = f"\n{'Fix' if problem.verified else 'Suggestion'}: {problem.advice}" if problem.advice else ""
     replay = f"\nReplay: {problem.replay}" if problem.replay else ""
     return f"{problem.message}{advice}{replay}"
 

@@ -18,5 +18,5 @@ def source_line(file: str | None, line: int | None) -> str:
 def changes_told(files: list[str], most: int = 3) -> str:
     """What to say of sources that have changed since the run."""
     some = ", ".join(files[:most]) + (" and more" if files[most:] else "")
-    have, it = ("have", "they") if len(files) > 1 else ("has", "it")
-    return f"{some} {have} changed, or gone, since this run: the lines shown are those that {it} had then"
+    have, are = ("have", "are") if len(files) > 1 else ("has", "is")
+    return f"{some} {have} changed or {are} gone since this run. The lines shown are those of the run."

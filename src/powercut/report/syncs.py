@@ -10,7 +10,7 @@ import msgspec
 
 from powercut import __version__
 from powercut.findings.finding import Finding, Location
-from powercut.printable import one_line
+from powercut.printable import counted, one_line
 from powercut.report.location_document import location_document
 from powercut.syncs.sites import Site
 from powercut.syncs.sync_verdict import Judgement, Need, SyncReport, SyncsRun, Why
@@ -18,20 +18,20 @@ from powercut.syncs.sync_verdict import Judgement, Need, SyncReport, SyncsRun, W
 _WIDTH = 110
 _TITLES = {
     Need.NEEDED: "needed: without it, the check fails",
-    Need.NOT_COVERED: "not covered: something is less durable without it, and the check never failed for it",
-    Need.REDUNDANT: "redundant: nothing is lost without it, whatever the check looks at",
+    Need.NOT_COVERED: "not covered: without it something is less durable, but the check never fails",
+    Need.REDUNDANT: "redundant: nothing is less durable without it",
 }
 _REASONS = {
-    Why.NOTHING_LEFT: "all that it could make durable is so already",
-    Why.IN_TIME: "the same becomes durable without it before anything relies on it",
-    Why.NOTHING_FOLLOWS: "the program does and says nothing after it that relies on it",
+    Why.NOTHING_LEFT: "everything it syncs is already durable",
+    Why.IN_TIME: "another sync makes the same durable before anything depends on it",
+    Why.NOTHING_FOLLOWS: "nothing the program does or prints afterwards depends on it",
 }
 
 
 _ENDS = {
-    Why.ALL_PASS: ", which are all",
-    Why.TOO_MANY: ", there are too many to test all",
-    Why.BUDGET: ", then the budget ended",
+    Why.ALL_PASS: "",
+    Why.TOO_MANY: "; there are too many to test all",
+    Why.BUDGET: "; then the budget ended",
 }
 
 
@@ -43,19 +43,21 @@ def syncs_text(run: SyncsRun, trace: str) -> str:
         if reports:
             parts.append("\n".join([title, *(line for report in reports for line in _lines(report))]))
     if not run.reports:
-        parts.append("the program makes no sync, flush or fence")
+        parts.append("The program makes no sync, flush or fence.")
     if run.broken:
         parts.append(
-            f"{_counted(run.broken, 'crash state')} tested here also fail{'s' if run.broken == 1 else ''} with every "
-            "sync in place: the program has findings of its own, which powercut test explains"
+            f"{counted(run.broken, 'tested state')} also fail{'s' if run.broken == 1 else ''} with every sync in "
+            "place: the program has findings of its own. powercut test explains them."
         )
-    counts = ", ".join(f"{run.count(need)} {need.value}" for need in Need)
-    parts.append(f"{counts}: {_counted(run.tested, 'state')} tested, {run.seconds:.1f} s, model {run.model}")
+    counts = ", ".join(f"{run.count(need):,} {need.value}" for need in Need)
     if run.interrupted:
-        parts.append("interrupted: this is what was known by then")
+        parts.append("Interrupted before all syncs were tested.")
     elif run.unfinished:
-        parts.append("the budget ended before all was asked; give it more with --budget or --max-states")
-    return "\n\n".join(parts) + f"\nthe trace is {one_line(shlex.quote(trace))}"
+        parts.append("The budget ended before all syncs were tested. Give a larger --budget or --max-states.")
+    models = ", ".join(run.model.split(","))
+    lines = [f"Models: {one_line(models)}", f"The trace is {one_line(shlex.quote(trace))}"]
+    lines.append(f"Syncs: {counts}. {counted(run.tested, 'crash state')} tested. {run.seconds:,.1f} s.")
+    return "\n\n".join([*parts, "\n".join(lines)])
 
 
 def syncs_document(run: SyncsRun) -> dict[str, Any]:
@@ -145,12 +147,14 @@ def _reason(judgement: Judgement) -> str:
     if judgement.why in _REASONS:
         return _REASONS[judgement.why]
     if not judgement.tested:
-        return f"no image was found that only its loss makes possible{_ENDS[judgement.why]}"
-    broken = f"; failing with it, too: {judgement.broken}" if judgement.broken else ""
-    return (
-        f"no state that only its loss makes possible fails for it: {judgement.tested} tested"
-        f"{_ENDS[judgement.why]}{broken}"
-    )
+        return f"removing it makes no new state possible, as far as was tested{_ENDS[judgement.why]}"
+    states = counted(judgement.tested, "state")
+    if judgement.broken:
+        reason = f"{states} tested that removing it makes possible; {judgement.broken:,} fail, but fail with it, too"
+    else:
+        every = "all " if judgement.why is Why.ALL_PASS else ""
+        reason = f"the check passes on {every}{states} that removing it makes possible"
+    return f"{reason}{_ENDS[judgement.why]}"
 
 
 def _what(site: Site) -> str:
@@ -164,11 +168,7 @@ def _inside(location: Location) -> str:
 
 
 def _how_often(site: Site) -> str:
-    return "once" if len(site.events) == 1 else f"{len(site.events)} times"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
+    return "once" if len(site.events) == 1 else f"{len(site.events):,} times"
 
 
 def _wrap(text: str, indent: int) -> list[str]:

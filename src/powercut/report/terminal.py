@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from powercut.printable import printable
+from powercut.printable import counted, printable
+from powercut.report.finding_text import headline
 from powercut.report.race import raced_table, raced_words
-from powercut.search.events import Event, Found, Progress, Raced, Repeated, Said, Weighed
+from powercut.search.events import Doing, Event, Found, Progress, Raced, Repeated, Said, Weighed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,25 +49,31 @@ class Terminal:
         """Show an event. That nobody can read it any more is no reason to end a run."""
         with suppress(OSError):
             if isinstance(event, Said):
-                self._line(f"{'warning: ' if event.warning else ''}{event.text}")
+                self._line(f"{'warning: ' if event.warning else ''}{event.text}", "yellow" if event.warning else "")
             elif isinstance(event, Found):
-                self._line(f"found {event.finding.kind.value} {event.finding.id}")
+                self._line(f"finding {event.finding.id}: {headline(event.finding)}", "red")
             elif self._status is not None:
                 self._status.update(_live(event))
+            elif isinstance(event, Doing):
+                pass  # without a terminal, only what takes long is worth a line
             elif time.monotonic() - self._last_line >= PLAIN_EVERY:
                 self._last_line = time.monotonic()
                 self._line(progress_line(event))
 
-    def _line(self, text: str) -> None:
+    def _line(self, text: str, style: str = "") -> None:
         line = f"powercut: {printable(text)}"
         if self._status is not None:  # above the progress, not into it
-            self._status.console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+            from rich.text import Text
+
+            self._status.console.print(Text(line, style=style), soft_wrap=True)
         else:
             click.echo(line, err=True)
 
 
-def _live(event: Progress | Weighed | Raced | Repeated) -> RenderableType:
+def _live(event: Doing | Progress | Weighed | Raced | Repeated) -> RenderableType:
     """What a terminal shows while a search goes on: the counts of a race in columns, others in a line."""
+    if isinstance(event, Doing):
+        return _markup_free(printable(event.text))
     if isinstance(event, Raced):
         return raced_table(event.counts, event.rate, event.left)
     return _markup_free(progress_line(event))
@@ -75,20 +82,23 @@ def _live(event: Progress | Weighed | Raced | Repeated) -> RenderableType:
 def progress_line(progress: Progress | Weighed | Raced | Repeated) -> str:
     """How far the search is, in one line."""
     if isinstance(progress, Repeated):
-        return f"seen again in {progress.seen} of {progress.done} executions, {progress.tries} in all"
-    left = f", {progress.left:.0f} s left" if progress.left is not None else ""
+        return f"seen again in {progress.seen:,} of {progress.done:,} executions, {progress.tries:,} in all"
+    left = f", {progress.left:,.0f} s left" if progress.left is not None else ""
     if isinstance(progress, Raced):
         return f"{raced_words(progress.counts)}, {progress.rate:.1f}/s{left}"
     if isinstance(progress, Weighed):
-        return f"{progress.settled} of {progress.total} syncs settled, {progress.tested} states tested{left}"
+        tested = f"{counted(progress.tested, 'state')} tested"
+        return f"{progress.settled:,} of {progress.total:,} syncs decided, {tested}{left}"
     counts = progress.counts
     rate = counts.tested / progress.seconds if progress.seconds > 0.5 else 0.0
-    of = "" if counts.total is None else f" of {counts.total}"
-    speed = f", {rate:.0f}/s" if rate else ""
-    found = f"{progress.findings} finding{'s' if progress.findings != 1 else ''}"
-    known = f", {counts.known} known" if counts.known else ""
-    follow = f", {counts.equivalent} equivalent" if counts.equivalent else ""
-    return f"{counts.tested} states tested{known}, {counts.equal} equal{follow}{of}{speed}, {found}{left}"
+    total = f"{counts.total:,}" if isinstance(counts.total, int) else str(counts.total)
+    of = "" if counts.total is None else f" of {total}"
+    speed = f", {rate:,.0f}/s" if rate >= 0.5 else ""
+    found = counted(progress.findings, "finding")
+    cached = f", {counts.known:,} cached" if counts.known else ""
+    follow = f", {counts.equivalent:,} equivalent" if counts.equivalent else ""
+    tested = f"{counted(counts.tested, 'state')} tested"
+    return f"{tested}{cached}, {counts.equal:,} identical{follow}{of}{speed}, {found}{left}"
 
 
 def _markup_free(text: str) -> str:

@@ -1,4 +1,4 @@
-"""How a fix did that was put in by the tracer: as text, and as JSON."""
+"""Whether a fix helps that the tracer added to the run: as text, and as JSON."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 
 from powercut.findings.finding import Finding, TriedOutcome
-from powercut.printable import one_line
+from powercut.printable import counted, one_line
 from powercut.report.finding_text import explain, tried_words
 from powercut.report.json_report import FindingDocument, TriedDocument, finding_document, tried_document
 from powercut.testing.try_fix import Trial
 
 
 class TrialDocument(msgspec.Struct):
-    """One fix that was tried: the finding's id, what became of it, and what was found with the fix put in."""
+    """One fix that was tried: the finding's id, what became of it, and what was found with the fix added."""
 
     finding: str
     fix: str
@@ -40,16 +40,18 @@ def trial_text(trial: Trial) -> str:
     tried, fix = trial.tried, trial.finding.fix
     lines = [f"{trial.finding.id}  tried: {tried_words(tried)}"]
     if fix is not None:
-        lines.append(f"  {one_line(fix.text)}: put in {_times(tried.put_in)}, {tried.states} states covered")
+        lines.append(
+            f"  {one_line(fix.text)}: sync added {_times(tried.put_in)}, {counted(tried.states, 'state')} covered"
+        )
     if tried.outcome is TriedOutcome.NOT_SEEN:
         far = trial.finding.reached
-        lines.append(f"  the run that found it had covered {far} by then: a larger --budget or --max-states says more")
+        lines.append(f"  the first run had covered {far:,} when it found it: give a larger --budget or --max-states")
     parts = ["\n".join(lines)]
     if trial.seen is not None:
         parts.append(explain(trial.seen))
     if trial.findings:
-        parts.append("\n".join(["other findings that remain:", *map(_headline, trial.findings)]))
-    parts.append(f"saved in {trial.folder}")
+        parts.append("\n".join(["Other findings that remain:", *map(_headline, trial.findings)]))
+    parts.append(f"Saved in {trial.folder}")
     return "\n\n".join(parts[:-1]) + "\n" + parts[-1]
 
 
@@ -58,4 +60,4 @@ def _headline(finding: Finding) -> str:
 
 
 def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
+    return "once" if number == 1 else f"{number:,} times"

@@ -36,11 +36,11 @@ def apply_baseline(
     told = []
     if missing:
         names = ", ".join(missing[:_MOST_NAMED]) + (" and more" if missing[_MOST_NAMED:] else "")
-        told.append(f"the baseline {path} knows ids that were not found: {names}. Remove what is fixed")
+        told.append(f"the baseline {path} has ids that were not found: {names}. Remove those that are fixed")
         tell(Said(told[0], warning=True))
     if write:
         baseline = baseline.with_all(found)
         write_durably(path, baseline.text().encode("utf-8", "replace"))
-        tell(Said(f"baseline written to {path}: give its entries a reason"))
+        tell(Said(f"wrote the baseline {path}; give each entry a reason"))
     baseline.mark(found)
     return told

@@ -69,7 +69,7 @@ def rebuild_timeline(folder: Path, saved: SavedState) -> Timeline:
         raise UsageError("broken-run", f"{folder} was made with the unknown model {saved.model!r}.")
     path = PurePath(saved.trace)
     if path.is_absolute() or ".." in path.parts:
-        raise UsageError("broken-run", f"{folder} has a finding whose trace is elsewhere: {saved.trace!r}.")
+        raise UsageError("broken-run", f"{folder} has a finding whose trace is outside the folder: {saved.trace!r}.")
     return timeline_of(Trace.open(folder / path), saved)
 
 
@@ -78,7 +78,7 @@ def rebuild_state(folder: Path, timeline: Timeline, finding: Finding) -> State:
     try:
         state = finding.state.state()
     except ValueError as error:
-        raise UsageError("broken-run", f"{folder / 'run.json'} holds a state that cannot be: {error}.") from error
+        raise UsageError("broken-run", f"{folder / 'run.json'} contains an impossible state: {error}.") from error
     known = all(0 <= update < len(timeline.updates) for update in state.delta)
     if not known or state.point > timeline.end or not timeline.is_possible(state):
         raise UsageError("broken-run", f"finding {finding.id} does not fit the trace in {folder}.", "Run it again.")
@@ -91,9 +91,11 @@ def judge_state(
     """Have one state judged."""
     namespaces, why = _engine.can_enter_view()
     if not folder.is_dir():
-        namespaces, why = False, f"{folder} is not there any more"
+        namespaces, why = False, f"{folder} does not exist any more"
     if not namespaces:
-        tell(Said(f"the check sees the image at another path ({why}); paths in its arguments are substituted", True))
+        tell(
+            Said(f"the check sees the image at another path ({why}); powercut replaces the path in its arguments", True)
+        )
     executor = LocalExecutor([StateImages(timeline)], oracle, folder, 1, timeout, ScratchPolicy(), namespaces)
     try:
         executor.submit([Job(0, 0, state)])
@@ -108,7 +110,7 @@ def judge_state(
 def export_image(timeline: Timeline, state: State, target: Path) -> None:
     """Write an image to a folder that does not exist yet; if that fails, there is none."""
     if os.path.lexists(target):
-        raise UsageError("image-exists", f"{target} exists.", "Name a folder that does not.")
+        raise UsageError("image-exists", f"{target} exists.", "Choose a folder that does not exist.")
     store = target.absolute().with_name(f".{target.name}.{os.getpid()}.store")
     try:
         target.mkdir(parents=True)
@@ -122,7 +124,7 @@ def export_image(timeline: Timeline, state: State, target: Path) -> None:
         _remove(target)
         if isinstance(error, OSError):
             why = f"cannot write the image to {target}: {error.strerror}."
-            raise EnvironmentFailure("image-unwritable", why, "Name another folder.") from error
+            raise EnvironmentFailure("image-unwritable", why, "Choose another folder.") from error
         raise
     finally:
         _remove(store)

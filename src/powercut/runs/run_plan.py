@@ -58,10 +58,10 @@ def find_plan(output: Path, name: str | None) -> Path:
         if (folder / PLAN).is_file():
             return folder
     if name is None:
-        raise UsageError("no-run", f"no run in {output} can be resumed.", "Run powercut test first, or name --output.")
+        raise UsageError("no-run", f"no run in {output} can be resumed.", "Run powercut test first, or give --output.")
     if any(folder.is_dir() for folder in folders):
-        why = "it was stopped before its program had ended, is of an older powercut, or of powercut race"
-        raise UsageError("not-resumable", f"run {name} has nothing to go on with: {why}.", "Run it again.")
+        why = "it was stopped before the program ended, or it was made by an older powercut or by powercut race"
+        raise UsageError("not-resumable", f"run {name} cannot be resumed: {why}.", "Run it again.")
     raise UsageError("no-run", f"there is no run {name} in {output}.")
 
 
@@ -88,7 +88,7 @@ def sole_run(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UsageError("run-in-use", f"run {folder.name} is still going on.", "Wait for its end.") from error
+            raise UsageError("run-in-use", f"run {folder.name} is still running.", "Wait until it ends.") from error
         except OSError:
             pass  # this file system knows no locks
         yield

@@ -36,9 +36,9 @@ _READ = (1, FORMAT)
 PLAN = "plan.json"  # of a run that has begun
 SYNCS = "syncs.json"  # of a trace whose syncs were weighed
 # Why a run tested nothing.
-NO_BUDGET = "the budget ended before the first state was judged; give it more with --budget or --max-states"
-NO_STATES = "the strategies that were chosen have no state in this trace; choose others with --strategies"
-MORE_TIME = "A larger --budget, or powercut resume, goes on"  # where time ran out
+NO_BUDGET = "the budget ended before any state was tested. Give a larger --budget or --max-states"
+NO_STATES = "the chosen strategies have no state in this trace. Choose others with --strategies"
+MORE_TIME = "Give a larger --budget, or continue with powercut resume"  # where time ran out
 TRIED = "tried"  # the folder of runs that tried fixes
 _NUMBER = r"\d{4,}"
 
@@ -144,8 +144,8 @@ def new_run_folder(output: Path) -> Path:
     except OSError as error:
         raise EnvironmentFailure(
             "output-unwritable",
-            f"cannot make a folder for this run in {output}: {error.strerror}.",
-            "Name another one with --output DIR.",
+            f"cannot create a folder for this run in {output}: {error.strerror}.",
+            "Choose another folder with --output DIR.",
         ) from error
 
 
@@ -159,7 +159,7 @@ def new_trial_folder(run: Path, finding: str) -> Path:
         except FileExistsError:
             continue  # it was tried before
         except OSError as error:
-            why = f"cannot make a folder for this run in {run}: {error.strerror}."
+            why = f"cannot create a folder for this run in {run}: {error.strerror}."
             raise EnvironmentFailure("output-unwritable", why) from error
         break
     return folder
@@ -255,7 +255,7 @@ def find_run(output: Path, name: str | None = None) -> Path:
     if name is None:
         runs = saved_runs(output)
         if not runs:
-            raise UsageError("no-run", f"no saved run in {output}.", "Run powercut test first, or name --output DIR.")
+            raise UsageError("no-run", f"no saved run in {output}.", "Run powercut test first, or give --output DIR.")
         return runs[0]
     for folder in named_folders(output, name):
         if (folder / "run.json").is_file():
@@ -267,9 +267,9 @@ def _what_there_is(output: Path, name: str) -> str:
     """What to do with a folder that is not that of a finished run."""
     for folder in named_folders(output, name):
         if (folder / PLAN).is_file():
-            return f"It was stopped before its end: powercut resume {name} goes on."
+            return f"It was stopped early. Continue with: powercut resume {name}"
         if (folder / SYNCS).is_file():
-            return "It holds a table of syncs only; that of a tested run: powercut syncs --trace RUN/trace."
+            return "It holds only a table of syncs. For the table of a tested run: powercut syncs --trace RUN/trace."
     return ""
 
 
@@ -292,11 +292,11 @@ def find_finding(output: Path, name: str) -> tuple[Path, SavedRun, Finding]:
         matching = [finding for finding in run.findings if finding.id.startswith(wanted)]
         if len({finding.id for finding in matching}) > 1:
             several = ", ".join(finding.id for finding in matching)
-            raise UsageError("many-findings", f"{name!r} can be several findings: {several}.", "Give more letters.")
+            raise UsageError("many-findings", f"{name!r} matches several findings: {several}.", "Give more letters.")
         if matching:
             return folder, run, matching[0]
     where = f"run {run_name}" if run_name else f"the saved runs of {output}"
-    raise UsageError("no-finding", f"there is no finding {wanted!r} in {where}.", "powercut show lists them.")
+    raise UsageError("no-finding", f"there is no finding {wanted!r} in {where}.", "List them with powercut show.")
 
 
 def find_misuse(output: Path, name: str) -> tuple[Path, Misuse] | None:

@@ -20,7 +20,7 @@ from powercut.oracle.check_command import check_command
 from powercut.record.recorder import RecordOptions
 from powercut.record.workload import Workload, record
 from powercut.runs.store import new_run_folder
-from powercut.search.events import Event, Said, Subscriber
+from powercut.search.events import Doing, Event, Said, Subscriber
 from powercut.search.judging import Check, Judging
 from powercut.settings import Settings
 from powercut.states.strategies import is_grouped
@@ -98,31 +98,34 @@ class Workspace:
             added=added,
         )
         persistent = self.settings.memory != PAGE_CACHE.name
+        self.tell(Doing("recording the program"))
         return record(workload, options, self.settings.tracer, persistent, self.say)
 
     def timelines(self, trace: Trace) -> list[Timeline]:
         """A timeline for each model."""
         if trace.truncated:
-            self.say(f"the trace {trace.name} was cut short; what it holds is explored", warning=True)
+            self.say(f"the trace {trace.name} is truncated; powercut tests the part that is there", warning=True)
         rows = file_systems(self.settings.fs, self.settings.memory)
+        self.tell(Doing("computing crash states"))
         timelines = make_timelines(trace, [row.torn() if self.settings.tear else row for row in rows])
         first = timelines[0]
         if not len(first.updates) and trace.truncated:
-            raise trace.broken("it was cut short before the program changed anything")
+            raise trace.broken("it ends before the program changed anything")
         if not len(first.updates):
             raise EnvironmentFailure(
                 "nothing-written",
-                f"the workload changed nothing in {trace.folder}.",
-                "Is --dir the folder that it writes to?",
+                f"the program changed nothing in {trace.folder}.",
+                "Is --dir the folder it writes to?",
             )
         if not is_grouped(first) and "representatives" in strategies(self.settings.strategies):
-            self.say(f"{len(first.updates)} changes are too many to group: no representatives are tested", warning=True)
+            many = f"too many changes ({len(first.updates):,}) for the strategy 'representatives'; it is skipped"
+            self.say(many, warning=True)
         for note in first.notes:
             self.say(note, warning=True)
         mapped = [number for number, thing in enumerate(first.tree.things) if thing.mapped]
         if mapped:
             names = ", ".join(first.index.path_of(obj).decode("utf-8", "replace") for obj in mapped[:3])
-            self.say(f"stores through shared mappings are not covered: {names}", warning=True)
+            self.say(f"stores to shared mappings are not tested: {names}", warning=True)
         return timelines
 
     def judging(self, timelines: Sequence[Timeline]) -> Judging:
@@ -133,7 +136,9 @@ class Workspace:
         if self.check is None and self.settings.check is None:
             return False
         if self.namespaces() and not Path(folder).is_dir():
-            self.say(f"{folder} is not on this machine: the check sees the images at another path", warning=True)
+            self.say(
+                f"{folder} does not exist on this machine; the check sees the images at another path", warning=True
+            )
             self.views = False
         return self.namespaces()
 
@@ -143,8 +148,8 @@ class Workspace:
             possible, why = _engine.can_enter_view() if self.settings.namespaces else (False, "--no-namespaces")
             if not possible:
                 self.say(
-                    f"private mount namespaces are not available ({why}): programs see a copy of the data folder at "
-                    "another path, and paths in their arguments are substituted",
+                    f"private mounts are not available ({why}): programs see a copy of the data folder at another "
+                    "path, and powercut replaces the folder's path in their arguments",
                     warning=True,
                 )
             self.views = possible

@@ -30,7 +30,7 @@ SPOT_EVERY = 64  # of the states that need no run, the first and then one of so 
 MOST_FAILURES = 3  # runs in a row that could not be understood
 MOST_KEPT = 1_000_000  # states that are kept in order to be handed back
 
-_BLIND = "the check looked at nothing in the data folder: it says the same whatever a power cut leaves there"
+_BLIND = "the check never read the data folder, so its verdict is the same whatever a power cut does"
 
 Place = tuple[int, State]  # a state of a timeline
 
@@ -111,7 +111,7 @@ class Equivalence:
             return []
         differs = watched.differs if watched is not None else ""
         if expected is not None and not says_the_same(expected, verdict):
-            differs = f"it said {expected.outcome.value}, and {verdict.outcome.value} where it had read the same"
+            differs = f"{expected.outcome.value} once, {verdict.outcome.value} another time, though it read the same"
         if watched is not None and not differs:
             differs = self._add(watched.asked, watched.why, verdict)
         return self._contradicted(differs) if differs else []
@@ -124,16 +124,18 @@ class Equivalence:
             self._looked |= any(
                 path or ask == Ask.LIST for (ask, path, *_), _ in asked
             )  # every run stands in the folder
-            return "" if self._tree.learn(asked, verdict) else "it read the same and did not say the same"
+            return "" if self._tree.learn(asked, verdict) else "different verdicts, though it read the same"
         self._not_understood += 1
         if self._not_understood >= MOST_FAILURES:
             self._off = True
-            self._notes.append(f"states in which the check would read the same are run, too: {why}")
+            self._notes.append(
+                f"could not trace what the check reads ({why}), so equivalent states are tested one by one (slower)"
+            )
         return ""
 
     def _contradicted(self, how: str) -> list[Place]:
         self._off = True
-        self._notes.append(f"the check is not deterministic ({how}): every state is run")
+        self._notes.append(f"the check is not deterministic ({how}): every state is tested")
         skipped, self._skipped = self._skipped, []
         return skipped
 

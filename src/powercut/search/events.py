@@ -13,10 +13,10 @@ from powercut.states.estimate import Estimate
 class Counts:
     """How far the search is."""
 
-    tested: int = 0  # states the oracle judged
-    known: int = 0  # states whose verdict was kept from an earlier run
-    equal: int = 0  # states whose image had been judged already
-    equivalent: int = 0  # states in which the oracle would read what it had read before
+    tested: int = 0  # states on which the check ran
+    known: int = 0  # states with a cached verdict of an earlier run
+    equal: int = 0  # states identical to a tested one
+    equivalent: int = 0  # states that the check cannot tell from a tested one
     total: int | Estimate | None = None  # all states of all crash points; None where nobody asked
     failed: int = 0  # judged states that did not pass
     unexplained: int = 0  # failing states that no finding explains, for want of time
@@ -42,6 +42,13 @@ class Said:
 
     text: str
     warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What goes on from now, for a terminal that shows it while it lasts."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,5 +96,5 @@ class Found:
     finding: Finding
 
 
-Event = Said | Progress | Weighed | Raced | Repeated | Found
+Event = Said | Doing | Progress | Weighed | Raced | Repeated | Found
 Subscriber = Callable[[Event], None]

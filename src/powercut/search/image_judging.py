@@ -169,8 +169,8 @@ class ImageJudging:
         before = record.first
         if before is not None:
             if verdict.passed:
-                how = f"died of signal {before.code}" if before.outcome is Outcome.CRASH else "hung"
-                self.notes.append(f"the check {how} on an image and accepted it when asked again")
+                how = f"crashed (signal {before.code})" if before.outcome is Outcome.CRASH else "hung"
+                self.notes.append(f"the check {how} on an image, and passed when run again")
                 self._tell(Said(self.notes[-1], warning=True))
             return False
         doubtful = verdict.outcome is Outcome.CRASH or (verdict.outcome is Outcome.HANG and not self._hung_twice)

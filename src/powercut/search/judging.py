@@ -103,7 +103,7 @@ class Judging:
             raise UsageError(
                 "ray-needs-command",
                 "--executor ray runs checks that are commands, not Python functions.",
-                "Give a command as check, or let it run on this machine.",
+                "Give a command as the check, or use --executor local.",
             )
         return RayExecutor(self.timelines[0].trace.content, self.node_setup(), self.settings.ray_address)
 
@@ -143,8 +143,8 @@ class Judging:
         return sum(length for thing in self.timelines[0].tree.things for _, length, _ in thing.base_data)
 
 
-def check_final_state(executor: Executor, timeline: Timeline, timeout: float) -> None:
-    """A check that refuses the state after a clean end would refuse everything."""
+def check_final_state(executor: Executor, timeline: Timeline, timeout: float, *, function: bool = False) -> None:
+    """A check that fails on the state after a clean end would fail everywhere; a Python `function` has no status."""
     executor.submit([Job(-1, 0, State(timeline.end, Base.ISSUED, frozenset()))])
     results: list[Result] = []
     while not results:
@@ -152,12 +152,13 @@ def check_final_state(executor: Executor, timeline: Timeline, timeout: float) ->
     verdict = results[0].verdict
     if verdict.passed:
         return
-    how = {"crash": f"died of signal {verdict.code}", "hang": f"did not end in {timeout:g} s"}
+    how = {"crash": f"crashed (signal {verdict.code})", "hang": f"did not end within {timeout:g} s"}
+    failed = "failed" if function or not verdict.code else f"exited with {verdict.code}"
     words = "\n".join(verdict.output.strip().splitlines()[-LAST_LINES:])
-    said = f" It said:\n{words}" if words else ""
+    output = f" Output of the check:\n{words}" if words else ""
     raise EnvironmentFailure(
         "check-fails-on-final-state",
-        f"the check {how.get(verdict.outcome.value, f'failed (status {verdict.code})')} on the folder as the "
-        "workload left it, without any crash.",
-        f"It must pass there before crash states mean anything.{said}",
+        f"the check fails even without a crash: it {how.get(verdict.outcome.value, failed)} on the folder that the "
+        "program left.",
+        f"Fix that first.{output}",
     )

@@ -222,7 +222,7 @@ class LocalExecutor:
             return Verdict(Outcome.HANG, 0, "the check did not return in time", seconds)
         if phase is Phase.JUDGING:
             number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-            return Verdict(Outcome.CRASH, number, f"the check ended its process: {_ending(status)}", seconds)
+            return Verdict(Outcome.CRASH, number, f"the check ended the worker process: {_ending(status)}", seconds)
         self._tries[job.id] = self._tries.get(job.id, 0) + 1
         if self._tries[job.id] < _TRIES:
             return None
@@ -233,5 +233,5 @@ def _ending(status: int) -> str:
     if not os.WIFSIGNALED(status):
         return f"exit status {os.WEXITSTATUS(status)}"
     number = os.WTERMSIG(status)
-    memory = ", perhaps for want of memory" if number == signal.SIGKILL else ""
+    memory = ", perhaps because memory ran out" if number == signal.SIGKILL else ""
     return f"signal {number} ({signal.strsignal(number)}){memory}"

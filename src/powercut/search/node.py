@@ -98,13 +98,13 @@ def make_executor(setup: Setup, trace_file: Path) -> LocalExecutor:
     if setup.views and not (folder.is_dir() and _engine.can_enter_view()[0]):
         raise EnvironmentFailure(
             "node-differs",
-            f"node {setup.name} cannot show images at {folder}, as the machine that started the run does.",
-            "Make that folder there (it may be empty) and allow private mounts, or use --no-namespaces.",
+            f"node {setup.name} cannot show images at {folder}, unlike the machine that started the run.",
+            "Create that folder there (it may be empty) and allow private mounts, or use --no-namespaces.",
         )
     if fingerprint(setup.argv, setup.env, setup.facts) != setup.check:
         raise EnvironmentFailure(
             "node-differs",
-            f"the check on node {setup.name} is not the one on the machine that started the run.",
+            f"the check on node {setup.name} differs from the one on the machine that started the run.",
             "Every file that its command names must be the same on all nodes, at the same path.",
         )
     rows = file_systems(setup.fs, setup.memory)

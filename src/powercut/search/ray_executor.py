@@ -95,7 +95,7 @@ class RayExecutor:
 
     def notes(self) -> list[str]:
         """What happened to nodes."""
-        return [f"node {name} was lost: what it was doing went to other nodes" for name in self._lost]
+        return [f"node {name} was lost; other nodes took over its work" for name in self._lost]
 
     def close(self) -> None:
         """End the process on every node; the cluster stays."""
@@ -187,7 +187,7 @@ class RayExecutor:
         self._queue.extendleft(reversed(node.running.values()))
         if not self._nodes:
             raise EnvironmentFailure(
-                "no-nodes", f"the last node of the Ray cluster was lost: {node.name}.", "powercut resume goes on."
+                "no-nodes", f"the last node of the Ray cluster was lost: {node.name}.", "Continue with powercut resume."
             )
         self._dispatch()
 
@@ -196,7 +196,7 @@ def require_ray() -> None:
     """Refuse to start what Ray would be needed for, if it is not there."""
     if find_spec("ray") is None:
         raise EnvironmentFailure(
-            "no-ray", "--executor ray needs Ray, which is not installed.", "pip install 'powercut[ray]'."
+            "no-ray", "--executor ray needs Ray, which is not installed.", "Run pip install 'powercut[ray]'."
         )
 
 
@@ -225,7 +225,7 @@ def connect(ray: Any, address: str | None) -> bool:
         raise EnvironmentFailure(
             "no-ray-cluster",
             f"cannot reach a Ray cluster at {where}: {reason}",
-            "Start one with ray start --head, or name its address with --ray-address.",
+            "Start one with ray start --head, or give its address with --ray-address.",
         ) from error
     return True
 

@@ -108,10 +108,10 @@ class VerdictCache:
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None)
             if code is not None and code & 0xFF in _DAMAGED:
-                self._warn(f"{self._path} is damaged: the verdicts of earlier runs are asked for again")
+                self._warn(f"the cache {self._path} is damaged; it was recreated")
                 self._rebuild()
             else:
-                self._warn(f"verdicts are not kept for later runs: {self._path}: {error}")
+                self._warn(f"cannot cache verdicts in {self._path}: {error}")
                 self._file = None
 
     def _open(self) -> None:
@@ -138,7 +138,7 @@ class VerdictCache:
             self._remove()
             self._open()
         except (OSError, sqlite3.Error) as error:
-            self._warn(f"verdicts are not kept for later runs: {self._path}: {error}")
+            self._warn(f"cannot cache verdicts in {self._path}: {error}")
             self._file = None
 
     def _remove(self) -> None:

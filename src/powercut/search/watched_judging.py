@@ -55,7 +55,7 @@ class Watcher:
             watched, verdict = verdict, self._ask_plainly(job, told)
             plain = time.monotonic() - start
             if asked is not None and not says_the_same(watched, verdict):
-                differs = f"it said {watched.outcome.value}, and then {verdict.outcome.value}"
+                differs = f"{watched.outcome.value} once, {verdict.outcome.value} another time"
             if verdict.passed and watched.outcome in (Outcome.CRASH, Outcome.HANG):
                 verdict = watched  # the engine will ask again, and tell the user
         if job.looks is Watching.AGAIN and asked is not None and not differs:
@@ -74,9 +74,9 @@ class Watcher:
         if verdict.outcome is Outcome.ERROR:
             return ""  # it could not be watched this time
         if not says_the_same(before, verdict):
-            return f"it said {before.outcome.value}, and then {verdict.outcome.value}"
+            return f"{before.outcome.value} once, {verdict.outcome.value} another time"
         if again is not None and _there(again) != _there(asked) and _is_close(again) == _is_close(asked):
-            return "it did not read the same twice"
+            return "it read different data each time"
         return ""
 
     def _watch(self, job: Job, told: Told) -> tuple[Verdict, Asked | None, str]:
@@ -84,13 +84,13 @@ class Watcher:
         self._begin()
         verdict, recorded = self._oracle.judge_watched(self._place, told, self._folder.collect)
         if objects is None or recorded is None:
-            return verdict, None, "it could not be followed"
+            return verdict, None, "the tracer failed"
         try:
             return verdict, self._follow(job, told, objects, recorded), ""
         except NotUnderstoodError as error:
             return verdict, None, str(error)
         except UndecidableError:
-            return verdict, None, "the disk cannot hold all that the image does"
+            return verdict, None, "the disk cannot hold everything in the image"
 
     def _follow(self, job: Job, told: Told, objects: Mapping[int, int], recorded: Recorded) -> Asked:
         answers = Answers(self._image(job.state), words_told(told))

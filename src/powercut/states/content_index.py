@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut import _engine
+from powercut.printable import counted
 from powercut.states.objects import BLOCK, Changes, ObjectKind
 from powercut.states.tree import Tree
 from powercut.states.updates import UpdateKind, Updates
+from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
 
 _BLOCK_BITS = 40  # a block key: object above, block number below
@@ -24,6 +26,12 @@ _AT_ONCE = 1 << 20  # updates looked at together
 _Int32 = npt.NDArray[np.int32]
 _Int64 = npt.NDArray[np.int64]
 
+_NAME_CHANGES: dict[
+    int, tuple[str, str]
+] = {  # a name that goes and one that comes, where a call does something else than to remove or to create
+    Kind.RENAME: ("the removal of the old name", "the new name"),
+    Kind.LINK: ("the removal of", "the creation of the link"),
+}
 _METADATA = (UpdateKind.CUT, UpdateKind.ZERO, UpdateKind.MODE, UpdateKind.XATTR)
 _OF_METADATA = np.array([number in _METADATA for number in range(max(UpdateKind) + 1)])
 
@@ -186,20 +194,21 @@ class ContentIndex:
         kind, obj, start = UpdateKind(updates.kind[update]), updates.obj[update], updates.start[update]
         name = self.path_of(obj, at=update).decode("utf-8", "replace") or "the data folder"
         if kind == UpdateKind.DATA:
-            return f"bytes {start} to {start + updates.length[update]} of {name}"
+            return f"bytes {start:,} to {start + updates.length[update]:,} of {name}"
         if kind == UpdateKind.SIZE:
-            return f"the size of {name} growing to {start}"
+            return f"the growth of {name} to {counted(start, 'byte')}"
         if kind == UpdateKind.CUT:
-            return f"the truncation of {name} to {start} bytes"
+            return f"the truncation of {name} to {counted(start, 'byte')}"
         if kind in (UpdateKind.ZERO, UpdateKind.FILL):
-            return f"the zeroing of bytes {start} to {start + updates.length[update]} of {name}"
+            return f"the zeroing of bytes {start:,} to {start + updates.length[update]:,} of {name}"
         if kind == UpdateKind.MODE:
-            return f"the mode of {name} becoming {start:o}"
+            return f"the change of the mode of {name} to {start:o}"
         if kind == UpdateKind.XATTR:
-            return f"attribute {updates.names[start].decode('utf-8', 'replace')} of {name}"
+            return f"the change of the attribute {updates.names[start].decode('utf-8', 'replace')} of {name}"
         return self._describe_entry(update)
 
     def _describe_entry(self, update: int) -> str:
+        """A change of names: a creation, a removal, a rename or one half of it, an exchange."""
         updates = self.updates
         first = updates.start[update]
         words = []
@@ -207,9 +216,12 @@ class ContentIndex:
             place = (updates.effect_folder[effect], updates.names[updates.effect_name[effect]])
             path = self.path_at(place).decode("utf-8", "replace")
             words.append((path, updates.effect_value[effect] >= 0))
-        if len(words) == 2 and not words[0][1]:
-            return f"the rename of {words[0][0]} to {words[1][0]}"
-        return " and ".join(f"the {'name' if there else 'removal of the name'} {path}" for path, there in words)
+        call = int(self.trace.events["kind"][updates.event[update]])
+        if len(words) == 2 and call == Kind.RENAME:
+            (old, exchanged), (new, _) = words
+            return f"the exchange of {old} and {new}" if exchanged else f"the rename of {old} to {new}"
+        gone, made = _NAME_CHANGES.get(call, ("the removal of", "the creation of"))
+        return " and ".join(f"{made if there else gone} {path}" for path, there in words)
 
 
 def _by_owner(wanted: npt.NDArray[np.bool_], obj: _Int32) -> _Int32:

@@ -48,11 +48,14 @@ class Estimate:
     def number(self) -> str:
         """The number in figures."""
         if self.log10 >= 15:
-            return f"10^{self.log10:.1f}"
-        return f"{10**self.log10:.0f}" if self.log10 < 6 else f"{10**self.log10:.1e}"
+            return f"10^{self.log10:.0f}"
+        if self.log10 < 6:
+            return f"{10**self.log10:,.0f}"
+        digits, _, exponent = f"{10**self.log10:.1e}".partition("e")
+        return f"{digits} × 10^{int(exponent)}"
 
     def __str__(self) -> str:
-        return f"about {self.number} (± {100 * self.error:.0f} %)"
+        return f"about {self.number} (± {100 * self.error:,.0f} %)" if self.log10 < 15 else f"about {self.number}"
 
     def less(self, covered: int) -> Estimate:
         """What is left of it."""

@@ -23,6 +23,7 @@ from powercut import _engine
 from powercut.arrays import distinct
 from powercut.model.filesystem import Exposed, FileSystem
 from powercut.model.memory import EADR, PX86
+from powercut.printable import counted
 from powercut.states.content_index import ContentIndex
 from powercut.states.objects import Changes
 from powercut.states.outputs import Words
@@ -35,6 +36,7 @@ from powercut.trace.reader import Trace
 
 Numbers = npt.NDArray[np.int64]
 _START = State(0, Base.GUARANTEED, frozenset())  # before the program did anything
+_MOST_PARTS = 3  # of a call that are put into words
 
 
 class Timeline:
@@ -144,7 +146,7 @@ class Timeline:
         return bisect_left(self.points, state.point), kept
 
     def with_latest_output(self, state: State) -> State:
-        """The same updates kept at the crash point that covers them, where the program may have said more since.
+        """The same updates kept at the crash point that covers them, where the program may have printed more since.
 
         States at both are one by their identity, so the one that owes less must not stand for the other.
         """
@@ -225,7 +227,7 @@ class Timeline:
 
     @cached_property
     def outputs(self) -> list[tuple[int, int]]:
-        """(event, channel) of everything the program said to the outside."""
+        """(event, channel) of everything the program printed or sent."""
         indices = self.trace.of_kind(Kind.OUTPUT)
         return list(zip(indices.tolist(), self.trace.at("extra", indices).tolist(), strict=True))
 
@@ -251,7 +253,7 @@ class Timeline:
         return self._sent.by(point, unsaid)
 
     def happenings(self, first: int, last: int) -> list[int]:
-        """Times from `first` on and before `last` at which something was issued or said."""
+        """Times from `first` on and before `last` at which something was issued or printed."""
         said = np.fromiter((index for index, _ in self.outputs), np.int64)
         times = 2 * np.union1d(self.event.astype(np.int64), said)
         found: list[int] = times[(times >= first) & (times < last)].tolist()
@@ -267,7 +269,7 @@ class Timeline:
         """The crash points that matter, in order.
 
         Between two guarantees the possible states only grow, so the last moment before each guarantee shows them
-        all; what the program had said by then is what it owed, so the last moment before each output counts, too.
+        all; what the program had printed by then is what it owed, so the last moment before each output counts, too.
         Of points with nothing but words in between the last one counts: it owes more.
         """
         guarantees = np.frombuffer(self._guarantee_times, np.int64)
@@ -356,13 +358,31 @@ class Timeline:
         return self.index.describe(update)
 
     def describe_call(self, event: int) -> str:
-        """What a call did, in words: a write as a whole, everything else by its first update."""
-        update = bisect_left(self.updates.event, event)
-        record = self.trace.events[event]
-        if int(record["kind"]) == Kind.WRITE:
-            name = self.index.path_of(self.updates.obj[update], at=update).decode("utf-8", "replace")
-            return f"the write of {int(record['length'])} bytes at {int(record['offset'])} to {name}"
-        return self.describe(update)
+        """What a call did, in words: a write or a rename as a whole, everything else by its first update."""
+        first, kind = bisect_left(self.updates.event, event), int(self.trace.events["kind"][event])
+        if kind == Kind.WRITE:
+            size, offset = (int(self.trace.events[field][event]) for field in ("length", "offset"))
+            where = f" at offset {offset:,}" if offset else ""
+            name = self.index.path_of(self.updates.obj[first], at=first).decode("utf-8", "replace")
+            return f"the write of {counted(size, 'byte')}{where} to {name}"
+        if kind == Kind.RENAME and len(updates := self.updates_of(event)) == 2:  # a row can lose one half of it
+            new, old = (self.describe(update).partition(" name ")[2] for update in updates)
+            return f"the rename of {old} to {new}"
+        return self.describe(first)
+
+    def describe_part(self, updates: Sequence[int]) -> str:
+        """Some updates of one call in words: pieces of data together, each other update for itself, a few at most."""
+        data = [update for update in updates if self.kind(update) is UpdateKind.DATA]
+        others = [update for update in updates if self.kind(update) is not UpdateKind.DATA]
+        chosen = [update for update in others if self.kind(update) is not UpdateKind.FILL]  # of which no user knows
+        words = [self.describe(update) for update in (chosen if chosen or data else others)]
+        if data:
+            ends = [self.updates.start[update] + self.updates.length[update] for update in data]
+            start = min(self.updates.start[update] for update in data)
+            name = self.index.path_of(self.updates.obj[data[0]], at=data[0]).decode("utf-8", "replace")
+            some = "" if max(ends) - start == sum(self.updates.length[update] for update in data) else "some of "
+            words.insert(0, f"{some}bytes {start:,} to {max(ends):,} of {name}")
+        return " and ".join(words[:_MOST_PARTS])
 
     def updates_of(self, event: int) -> range:
         """The updates that an event issued."""

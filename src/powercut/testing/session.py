@@ -19,6 +19,7 @@ from powercut.lint.analysis import analyse, confirm
 from powercut.lint.patterns import PATTERNS
 from powercut.model.memory import memory
 from powercut.oracle.check_command import check_command
+from powercut.printable import counted
 from powercut.record.workload import Workload
 from powercut.runs.apply_baseline import apply_baseline, load_baseline
 from powercut.runs.run_plan import Plan, save_plan, sole_run
@@ -42,13 +43,17 @@ class Session(Workspace):
 
     resumed: bool = False  # goes on with a run that was stopped
     trying: bool = False  # tries the fix of another run's finding: nothing else is looked for, nothing is known
+    recording: float = 0.0  # seconds that recording took, where it was part of this run
 
     def test(self, workload: Workload) -> tuple[SavedRun, Path]:
         """The main job: record, explore, judge, explain, save."""
         if self.settings.executor == "ray":
             require_ray()
         load_baseline(self.baseline, write=self.write_baseline)  # one that cannot be read is refused before all else
-        return self.explore(*self.record_run(workload))
+        started = time.monotonic()
+        recorded = self.record_run(workload)
+        self.recording = time.monotonic() - started
+        return self.explore(*recorded)
 
     def explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
         """Search the states of a trace and save what was found."""
@@ -64,10 +69,11 @@ class Session(Workspace):
         exploration = self._search(timelines, started)
         self.notes += exploration.notes
         self._say_what_was_missed(timelines, exploration)
-        run = self._saved(trace, timelines, exploration, time.monotonic() - started)
+        run = self._saved(trace, timelines, exploration)
         if not self.trying:
             self._lint(trace, run, exploration.places)
             self._mark_known(run)
+        run.seconds = self.recording + time.monotonic() - started
         for finding in run.findings:
             finding.replay = f"powercut replay {name_of(run_folder)}/{finding.id}" + self.output_option()
         save_run(run_folder, run)
@@ -82,7 +88,7 @@ class Session(Workspace):
         try:
             return self._search_once(timelines, since, CacheCheck(kept, resumed=self.resumed))
         except CheckChangedError:
-            self.say("the check does not say what it said in an earlier run: everything is asked again", warning=True)
+            self.say("the check disagrees with its cached verdicts; testing everything again", warning=True)
             kept.distrust()
             return self._search_once(timelines, since, CacheCheck(kept))
         finally:
@@ -90,10 +96,10 @@ class Session(Workspace):
 
     def _search_once(self, timelines: Sequence[Timeline], since: float, recall: CacheCheck) -> Exploration:
         if self.settings.executor != "local" and self.judging(timelines).builtin:
-            self.say("the built-in check reads images where they are computed: it runs here, on no other machine")
+            self.say("the built-in check runs on this machine only")
         executor, output_key = self.judging(timelines).executor(anywhere=True)
         try:
-            check_final_state(executor, timelines[0], self.settings.timeout)
+            check_final_state(executor, timelines[0], self.settings.timeout, function=self.check is not None)
             budget = Budget(seconds(self.settings.budget), self.settings.max_states, since)
             names = strategies(self.settings.strategies)
             seed, equivalence = self.settings.seed, self.judging(timelines).equivalence()
@@ -124,12 +130,14 @@ class Session(Workspace):
             for cut in tour.cuts():
                 self.say(f"{cut}{where}", warning=True)
         if count := exploration.counts.unexplained:
-            self.say(f"failing states that no finding explains: {count}. {MORE_TIME}", warning=True)
+            are = "is" if count == 1 else "are"
+            words = f"{counted(count, 'failing state')} {are} not explained by any finding. {MORE_TIME}"
+            self.say(words, warning=True)
         if not exploration.counts.tested + exploration.counts.known and not exploration.interrupted:
             self.say(NO_STATES if exploration.finished else NO_BUDGET, warning=True)
 
     def _lint(self, trace: Trace, run: SavedRun, places: Places) -> None:
-        """Add what the trace analysis finds; not after an interrupt, which should end soon."""
+        """Add what lint finds; not after an interrupt, which should end soon."""
         if self.settings.lint and not run.interrupted:
             run.misuses = analyse(trace, memory(self.settings.memory), places).misuses
             confirm(run.misuses, run.findings)
@@ -148,7 +156,7 @@ class Session(Workspace):
             return None
         return check_command(self.settings.check, self.cwd, Path(trace.folder))
 
-    def _saved(self, trace: Trace, timelines: Sequence[Timeline], exploration: Exploration, elapsed: float) -> SavedRun:
+    def _saved(self, trace: Trace, timelines: Sequence[Timeline], exploration: Exploration) -> SavedRun:
         counts = exploration.counts
         return SavedRun(
             version=__version__,
@@ -160,7 +168,6 @@ class Session(Workspace):
             findings=exploration.findings,
             states=states_of(counts),
             model=",".join(timeline.label for timeline in timelines),
-            seconds=elapsed,
             coverage=coverage(timelines[0]),
             behaviors=behaviors_of(exploration.behaviors),
             notes=self.notes,

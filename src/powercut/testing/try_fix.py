@@ -18,6 +18,7 @@ from powercut.errors import EnvironmentFailure, UsageError
 from powercut.findings.finding import Finding, Tried, TriedOutcome
 from powercut.findings.shown_again import shown_again
 from powercut.oracle.check_command import check_command
+from powercut.printable import counted
 from powercut.record.added_syncs import put_in, write_plan
 from powercut.record.workload import Workload
 from powercut.runs.run_plan import load_plan
@@ -86,7 +87,7 @@ def try_fix(
     folder, first, finding = find_finding(output, name)
     syncs = finding.fix.syncs if finding.fix is not None else ()
     if not syncs:
-        raise UsageError("no-sync-to-try", f"the fix of {finding.id} cannot be put in: {_why_not(finding)}.")
+        raise UsageError("no-sync-to-try", f"the fix of {finding.id} cannot be tried: {_why_not(finding)}.")
     before = Trace.open(folder / finding.state.trace)
     session = _session(folder, before, tell, dict(changes or {}), check)
     workload = workload or _command(before)
@@ -96,9 +97,9 @@ def try_fix(
         trace = session.record(workload, trial / "trace", cwd=_cwd(before), added=trial / ADDED)
         count = put_in(trace)
         if not count:
-            what = "the program ran again and did not come by the calls that the fix is about: nothing was put in."
-            raise EnvironmentFailure("fix-not-reached", what, "Was it built anew, or does its input differ?")
-        tell(Said(f"syncs put in: {count}"))
+            what = "the program ran again but did not reach the calls named in the fix; no sync was added."
+            raise EnvironmentFailure("fix-not-reached", what, "Was it rebuilt, or is its input different?")
+        tell(Said(f"added {counted(count, 'sync')}"))
         run, _ = session.explore(trace, trial)
     except BaseException:
         _abandon(trial)
@@ -121,18 +122,18 @@ def try_fix(
 def _why_not(finding: Finding) -> str:
     """Why the tracer cannot do what a fix says."""
     if finding.race is not None:
-        return "a race is about the order of threads, which no sync of one run shows"
+        return "a race depends on the order of threads, which a sync does not change"
     if finding.fix is None:
-        return "no sync is known that would help"
+        return "powercut knows no sync that helps"
     if finding.fix.by == "check":
-        return "it changes the order of calls, which only the program itself can"
-    return "it is advice, not a sync at a place"
+        return "it changes the order of calls; only you can do that in the program"
+    return "the fix is general advice, not a sync"
 
 
 def _session(folder: Path, trace: Trace, tell: Subscriber, changes: dict[str, object], check: Check | None) -> Session:
     """A session with the settings of the run, as far as nothing else is said."""
     if not (folder / PLAN).is_file():
-        why = "it says nowhere how it was searched: it is of an older powercut, or of powercut race"
+        why = "it was made by an older powercut, or by powercut race"
         raise UsageError("not-resumable", f"run {folder.name} cannot be repeated: {why}.", "Run it again.")
     plan = load_plan(folder)
     if plan.function is not None and check is None and "check" not in changes:
@@ -160,7 +161,7 @@ def _command(trace: Trace) -> list[str]:
     if not trace.command:
         raise UsageError(
             "python-workload",
-            "the workload was a Python function, which cannot be called from here.",
+            "the program was a Python function, which cannot be called from here.",
             "Call powercut.testing.try_fix.try_fix with that function.",
         )
     return [_at_home(trace, argument) for argument in trace.command]

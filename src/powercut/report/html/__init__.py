@@ -39,12 +39,12 @@ def render(run: SavedRun, setting: Setting) -> bytes:
     interrupted = ["The search was interrupted: there may be more to find."] if run.interrupted else []
     return page(
         words,
-        extent(run).removeprefix(f"{words}: ").replace(run.model, run.model.replace(",", ", ")),
+        extent(run),
         outcome,
         sections,
         cautions=[*interrupted, *room.missing],
         bars=bars(run.states),
-        levels=[(level.value, levels[level]) for level in Level if levels[level]],
+        levels=[(level.value, level.label, levels[level]) for level in Level if levels[level]],
     )
 
 

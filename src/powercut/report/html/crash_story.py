@@ -31,9 +31,9 @@ class Fate(StrEnum):
     SURVIVED = "survived"
     LOST = "lost"
     SYNCED = "synced"
-    SAID = "said"
+    SAID = "printed"
     CUT = "power cut"
-    LATER = "not yet"
+    LATER = "not run yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def story(timeline: Timeline, places: Places, state: State, updates: Sequence[in
     told = list(_abridged(moments))
     at = next((number for number, moment in enumerate(told) if moment.fate is Fate.LATER), len(told))
     some_lost = any(moment.fate is Fate.LOST for moment in told)
-    words = "what is struck out had not reached the disk" if some_lost else "all of this had reached the disk"
+    words = "what is struck out was lost" if some_lost else "nothing was lost"
     return [*told[:at], Moment(Fate.CUT, words), *told[at:]]
 
 

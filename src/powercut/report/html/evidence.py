@@ -47,13 +47,15 @@ class EvidenceRoom:
     def evidence(self, finding: Finding) -> Evidence | None:
         """The evidence of a finding; None, and a word, where it cannot be had."""
         if self._made >= MOST_FINDINGS:
-            self._miss(f"only the first {MOST_FINDINGS} findings are shown with their images; powercut show has all")
+            self._miss(
+                f"Only the first {MOST_FINDINGS} findings are shown with their crash images. powercut show shows all."
+            )
             return None
         try:
             timeline = self._timeline(finding.state)
             state = rebuild_state(self.folder, timeline, finding)
         except PowercutError as error:
-            self._miss(f"without the images: {error}")
+            self._miss(f"The crash images are missing: {error}")
             return None
         self._made += 1
         places = self._places.setdefault(finding.state.trace, Places(timeline.trace))

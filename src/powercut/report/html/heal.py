@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import shlex
 
+from powercut.printable import counted
 from powercut.report.heal_document import HealDocument, HealOutcome
 from powercut.report.html import page
 from powercut.report.html.section import Section
 from powercut.report.problems import Outcome
 
 _TITLES = {
-    HealOutcome.PLANNED: "A plan; nothing was tried",
+    HealOutcome.PLANNED: "Plan only; nothing was tried",
     HealOutcome.EMPTY: "Nothing in the pool led to the failure",
-    HealOutcome.FAILED: "Not healed: nothing of the plan helps",
-    HealOutcome.DECLINED: "A way that helps; the pool is as it was",
+    HealOutcome.FAILED: "Not healed: no step of the plan helps",
+    HealOutcome.DECLINED: "A way that helps was found; the pool is unchanged",
     HealOutcome.HEALED: "Healed",
 }
 _COLOURS = {HealOutcome.HEALED: Outcome.PASSED, HealOutcome.FAILED: Outcome.FAILED}
@@ -39,8 +40,8 @@ def _lead(report: HealDocument) -> str:
     if found is None:
         return began
     return (
-        f"{began}; without {found.updates} of {report.updates} updates ({found.percent:.2g} %, {found.bytes} bytes) it "
-        f"is well: {found.mode}, {len(report.attempts)} attempts, {found.seconds:.1f} s"
+        f"{began}; without {found.updates:,} of {report.updates:,} updates ({found.percent:.2g} %, {found.bytes:,} "
+        f"bytes) it works: {found.mode}, {counted(len(report.attempts), 'attempt')}, {found.seconds:,.1f} s"
     )
 
 
@@ -56,5 +57,5 @@ def _facts(report: HealDocument) -> list[tuple[str, str]]:
 
 
 def _notes(report: HealDocument) -> list[str]:
-    lost_track = "A part of what happened could not be followed: the plan may lack something."
+    lost_track = "Part of what happened could not be traced: the plan may be incomplete."
     return [lost_track] if report.incomplete else []

@@ -173,7 +173,7 @@ def _lines(one: bytes, other: bytes) -> list[Line]:
         return []
     found = list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]  # without the names of both sides
     kinds = {"-": "gone", "+": "new", "@": "place"}
-    cut = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]}… ({len(line) - 1:,} letters)" for line in found]
+    cut = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]}… ({len(line) - 1:,} characters)" for line in found]
     return [(kinds.get(line[:1], "same"), line) for line in cut[:_MOST_LINES]]
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
+from powercut.printable import counted
 from powercut.states.behaviors.explore import WINDOW, Detail, detail_of, explore, with_few_kept, with_one_lost
 from powercut.states.behaviors.find import MOST_SHAPES, Representatives
 from powercut.states.behaviors.functions import HIGHEST
@@ -92,15 +93,15 @@ class BehaviorTour:
         """What was left out or explored less closely than it could be."""
         found, counts = self.found, self.counts()
         cuts = {
-            "in_parts": f"were longer than {MOST} operations and explored in parts",
-            "with_whole_operations": "had too many states and were explored with operations that survive whole or not",
-            "a_few_operations_at_a_time": f"had too many states for that, too: {WINDOW} operations at a time",
-            "left_out": f"were left out: only {MOST_SHAPES} different ones are compared",
+            "in_parts": f"tested in parts (longer than {MOST} operations)",
+            "with_whole_operations": "tested with whole operations only (too many states)",
+            "a_few_operations_at_a_time": f"tested {WINDOW} operations at a time (too many states)",
+            "left_out": f"left out (only {MOST_SHAPES:,} distinct ones are compared)",
         }
-        said = [f"{counts[cut]} behaviors {words}" for cut, words in cuts.items() if counts[cut]]
+        notes = [f"{counted(counts[cut], 'behavior')} {words}" for cut, words in cuts.items() if counts[cut]]
         if found.too_high:
-            said.append(f"{found.too_high} functions more than {HIGHEST} levels above others were left out")
+            notes.append(f"{counted(found.too_high, 'function')} left out (more than {HIGHEST} levels above others)")
         if 0 < self._reached < len(found.groups):
             missing = len(found.groups) - self._reached
-            said.append(f"{missing} of {len(found.groups)} groups of behaviors were not reached")
-        return said
+            notes.append(f"{missing:,} of {counted(len(found.groups), 'group')} of behaviors not reached")
+        return notes

@@ -10,16 +10,12 @@ from powercut.report.html.section import Material, Section
 def section(material: Material) -> Section:
     """The facts that are there."""
     run = material.run
-    check = (
-        shlex.join(run.check)
-        if run.check
-        else run.function or ("" if run.assertions or run.race else "the built-in check")
-    )
+    check = shlex.join(run.check) if run.check else run.function or ("" if run.assertions or run.race else "built-in")
     facts = [
         ("program", shlex.join(run.command)),
         ("data folder", run.folder),
-        ("judged by", check),
-        ("model", run.model.replace(",", ", ")),
+        ("check", check),
+        ("models", run.model.replace(",", ", ")),
         ("time", f"{run.seconds:.1f} s"),
         ("powercut", run.version),
     ]

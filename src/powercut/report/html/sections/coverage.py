@@ -1,21 +1,22 @@
-"""Coverage: how many states there are, how many of them were judged and in what way, and what is left."""
+"""Coverage: how many states there are, how many of them were tested and in what way, and what is left."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from powercut.printable import counted
 from powercut.report.html.section import Material, Section
 from powercut.runs.store import SavedRun
 
 # The parts of all states, in the order in which they are drawn, and what each is.
 _PARTS = {
-    "tested": "the check was run on the image",
-    "known": "an earlier run had judged the same image",
-    "equal": "the image is that of a tested state",
-    "equivalent": "differs only where the check does not look",
-    "left": "not judged",
+    "tested": "the check ran on it",
+    "known": "an earlier run tested the same image",
+    "equal": "identical to a tested one",
+    "equivalent": "the check cannot tell it from a tested one",
+    "left": "nothing is known about it",
 }
-_NAMES = {"known": "known from earlier runs"}
+_NAMES = {"known": "cached", "equal": "identical", "left": "not tested"}
 
 
 def section(material: Material) -> Section | None:
@@ -49,8 +50,8 @@ def _counts(values: Any) -> dict[str, int]:
 
 
 def _points(run: SavedRun) -> str:
-    """Whether the workload was long enough to reach what it relies on."""
+    """Whether the program ran long enough to reach what it relies on."""
     number = run.coverage.get("failure_points")
     if not isinstance(number, int):
         return ""
-    return f"The workload reached {number} failure point{'s' if number != 1 else ''}: places that sync, flush or fence."
+    return f"The program reached {counted(number, 'failure point')}: places that sync, flush or fence."

@@ -1,4 +1,4 @@
-"""Findings: crash states that the check refuses, each with its evidence."""
+"""Findings: crash states on which the check fails, each with its evidence."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def section(material: Material) -> Section | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
-        material.room.missing.append(f"without the table of syncs: {error}")
+        material.room.missing.append(f"The table of syncs is missing: {error}")
         return None
     counts = [(need.value, sum(sync.need is need for sync in table.syncs)) for need in Need]
     return Section("syncs", "Syncs", len(table.syncs), {"table": table, "counts": counts})
