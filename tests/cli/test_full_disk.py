@@ -50,8 +50,8 @@ def run_with_small(world: World, size: str, *arguments: str, fill: str = "0") ->
 def test_no_room_for_the_trace(world: World) -> None:
     ended = run_with_small(world, "64k", "test", "--dir", "data", "--output", "small", "--", "sh", "-c", SAFE)
     assert ended.err.splitlines()[-1] == (
-        "powercut: there was no space left for the trace; the program was ended. What was recorded so far is in "
-        "HERE/small/runs/0001/trace: powercut explore tests it. Or give the trace another place. [trace-full]"
+        "powercut: no space left for the trace, so powercut ended the program. HERE/small/runs/0001/trace holds what "
+        "was recorded before; powercut explore tests it. Or put the trace elsewhere. [trace-full]"
     )
     assert ended.code == 3
 
@@ -86,8 +86,8 @@ def test_no_room_for_what_the_program_writes(world: World) -> None:
     script = "head -c 200000 /dev/zero > data/big"
     ended = run_with_small(world, "64k", "test", "--dir", "data", "--scratch", "small", "--", "sh", "-c", script)
     message = (
-        f"powercut: the workload {f'sh -c {script}'!r} ended with exit status 1 when there was no space left for its "
-        "files. Name a folder with more space with --scratch DIR. Its last words:"
+        f"powercut: the program {f'sh -c {script}'!r} exited with status 1 when no space was left for its "
+        "files. Choose a folder with more space with --scratch DIR. Its last output:"
     )
     assert message in ended.err
     assert ended.err.endswith("[scratch-full]\n")

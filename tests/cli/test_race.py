@@ -106,7 +106,7 @@ def test_a_race_is_found_shown_and_seen_again(world: World) -> None:
     assert "the image, against the folder" in shown.out
     again = world.run("replay", f"1/{found['id']}", "--tries", "3", "--image", "crashed")
     assert again.code == 1
-    assert again.out == "seen again in 3 of 3 executions\n"
+    assert again.out == "The race was seen again in 3 of 3 executions.\n"
     assert (world.here / "crashed" / "pool").stat().st_size > 0
 
 
@@ -169,7 +169,7 @@ def test_a_signal_that_kills_the_program_in_one_order_of_threads_only_is_a_findi
     assert "was killed by signal 11" in found["message"]
     assert any("die at " in frame for frame in found["locations"][0]["stack"])
     again = world.run("replay", f"1/{found['id']}", "--tries", "3")
-    assert again.out == "seen again in 3 of 3 executions\n"
+    assert again.out == "The race was seen again in 3 of 3 executions.\n"
 
 
 def test_a_program_that_fails_is_told_so(world: World) -> None:

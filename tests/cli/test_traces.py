@@ -15,9 +15,10 @@ def traced(world: World) -> World:
     ended = world.run("record", "-o", "t", "--dir", "data", "--", "sh", "-c", SAVE)
     assert ended.code == 0, ended.err
     assert ended.err == "powercut: recording in a private copy of HERE/data\n"
-    events, _, rest = ended.out.partition(" ")
+    recorded, events, rest = ended.out.split(" ", 2)
+    assert recorded == "Recorded"
     assert int(events) > 3
-    assert rest == "events recorded in t. Next: powercut explore t --check CMD\n"
+    assert rest == "events in t. Next: powercut explore t --check CMD\n"
     return world
 
 
@@ -29,7 +30,10 @@ def test_record_overwrites_only_with_force_and_only_with_a_whole_trace(traced: W
     before = (traced.here / "t").read_bytes()
     record = ["record", "-o", "t", "--dir", "data"]
     ended = traced.run(*record, "--", "sh", "-c", SAVE)
-    assert (ended.err, ended.code) == ("powercut: HERE/t exists. Use --force to overwrite it. [trace-exists]\n", 2)
+    assert (ended.err, ended.code) == (
+        "powercut: HERE/t already exists. Use --force to overwrite it. [trace-exists]\n",
+        2,
+    )
     assert traced.run(*record, "--force", "--", "sh", "-c", f"{SAVE}; exit 1").code == 3
     assert traced.run(*record, "--force", "--", "nosuchprogram").code == 3
     assert (traced.here / "t").read_bytes() == before
@@ -129,7 +133,10 @@ def test_a_trace_named_like_an_option_or_with_spaces(world: World) -> None:
 def test_record_over_a_link_or_a_special_file(world: World) -> None:
     (world.here / "link").symlink_to("nowhere")
     ended = world.run("record", "-o", "link", "--dir", "data", "--", "sh", "-c", SAVE)
-    assert (ended.err, ended.code) == ("powercut: HERE/link exists. Use --force to overwrite it. [trace-exists]\n", 2)
+    assert (ended.err, ended.code) == (
+        "powercut: HERE/link already exists. Use --force to overwrite it. [trace-exists]\n",
+        2,
+    )
     os.mkfifo(world.here / "fifo")
     ended = world.run("record", "-o", "fifo", "--force", "--dir", "data", "--", "sh", "-c", SAVE)
     assert (ended.err, ended.code) == ("powercut: HERE/fifo is not a file. Name another one. [trace-exists]\n", 2)

@@ -39,11 +39,11 @@ WRONG = {
     "no trace": (["explore"], "missing argument 'TRACE'. See powercut explore --help [usage]"),
     "nothing to weigh": (
         ["syncs", "--check", "true"],
-        "give a program to run, or a trace with --trace: one of them. See powercut syncs --help [usage]",
+        "give either a program to run or a trace with --trace. See powercut syncs --help [usage]",
     ),
     "two things to weigh": (
         ["syncs", "--trace", "t", "--", "true"],
-        "give a program to run, or a trace with --trace: one of them. See powercut syncs --help [usage]",
+        "give either a program to run or a trace with --trace. See powercut syncs --help [usage]",
     ),
     "record without a trace": (["record", "--", "true"], "missing option '-o'. See powercut record --help [usage]"),
     "no finding": (["replay"], "missing argument 'FINDING'. See powercut replay --help [usage]"),
@@ -53,15 +53,15 @@ WRONG = {
     ),
     "negative states": (
         ["test", "--max-states", "-1", "--", "true"],
-        "max-states cannot be negative, as -1 is. [bad-setting]",
+        "max-states must not be negative, but is -1. [bad-setting]",
     ),
     "negative workers": (
         ["test", "--workers", "-1", "--", "true"],
-        "workers must be from 0 (one for each core) to 1024, not -1. [bad-setting]",
+        "workers must be between 0 (one per core) and 1024, not -1. [bad-setting]",
     ),
     "too many workers": (
         ["test", "--workers", "99999", "--", "true"],
-        "workers must be from 0 (one for each core) to 1024, not 99999. [bad-setting]",
+        "workers must be between 0 (one per core) and 1024, not 99999. [bad-setting]",
     ),
     "no time": (["test", "--timeout", "0", "--", "true"], "timeout must be more than 0 seconds, not 0. [bad-setting]"),
     "no number": (
@@ -74,11 +74,11 @@ WRONG = {
     ),
     "budget": (
         ["test", "--budget", "never", "--", "true"],
-        "'never' is not a length of time. Write it like 30s, 5m or 1h. [bad-budget]",
+        "'never' is not a duration. Write it like 30s, 5m or 1h. [bad-budget]",
     ),
     "negative budget": (
         ["test", "--budget", "-3s", "--", "true"],
-        "'-3s' is not a length of time. Write it like 30s, 5m or 1h. [bad-budget]",
+        "'-3s' is not a duration. Write it like 30s, 5m or 1h. [bad-budget]",
     ),
     "file system": (
         ["test", "--fs", "xfs,zfs", "--", "true"],
@@ -165,7 +165,7 @@ def test_the_folder_we_are_in_is_gone(world: World) -> None:
         text=True,
     )
     assert done.returncode == 3
-    assert done.stderr.splitlines()[-1] == "powercut: the current folder does not exist any more. [no-current-folder]"
+    assert done.stderr.splitlines()[-1] == "powercut: the current folder no longer exists. [no-current-folder]"
 
 
 def test_a_mistake_in_powercut_is_one_line_too(world: World) -> None:
@@ -179,6 +179,6 @@ def test_a_mistake_in_powercut_is_one_line_too(world: World) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=world.here)
     assert done.returncode == 3
     assert done.stderr == (
-        "powercut: this is a mistake in powercut: KeyError: 'x' (<string>:2). Please report it; POWERCUT_DEBUG=1 shows "
+        "powercut: this is a bug in powercut: KeyError: 'x' (<string>:2). Please report it; POWERCUT_DEBUG=1 shows "
         "more. [bug]\n"
     )

@@ -58,7 +58,7 @@ class Checked:
             return f"was ended ({self.stopped})"
         if self.signal:
             return f"was killed by signal {self.signal} ({signal.strsignal(self.signal)})"
-        return f"ended with exit status {self.code}" if self.code else ""
+        return f"exited with status {self.code}" if self.code else ""
 
 
 def check_program(command: Sequence[str], *, cwd: str | Path | None = None, **options: Any) -> Checked:

@@ -62,7 +62,7 @@ class Ending:
             name = signal.strsignal(self.code) or str(self.code)
             return f"died of signal {self.code} ({name})" + (f" in {self.calls[0]}" if self.calls else "")
         if self.how == "exit":
-            return f"ended with exit status {self.code}"
+            return f"exited with status {self.code}"
         return "no longer answers" if self.how == "hang" else "does not pass its check any more"
 
 

@@ -58,7 +58,7 @@ class Attempt:
     def __str__(self) -> str:
         if self.how == "hung":
             return f"did not end within {self.seconds:.0f} s"
-        return f"ended with exit status {self.code}" if self.how == "exited" else f"died of signal {self.code}"
+        return f"exited with status {self.code}" if self.how == "exited" else f"died of signal {self.code}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class Scratch:
 def make_scratch(policy: ScratchPolicy, data_dir: Path, workers: int, namespaces: bool) -> Scratch:
     """Choose a place and make the folder in it."""
     need = policy.need * _ROOM * workers
-    available = _available_memory()
+    available = available_memory()
     memory = namespaces and policy.folder is None and need <= available
     base = _choose(policy, data_dir, 0 if memory else need)
     _remove_leftovers(base)
@@ -127,7 +127,8 @@ def _choose(policy: ScratchPolicy, data_dir: Path, need: int) -> Path:
     )
 
 
-def _available_memory() -> int:
+def available_memory() -> int:
+    """Bytes of memory that programs can still get."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
