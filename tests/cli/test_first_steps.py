@@ -24,12 +24,26 @@ def test_from_nothing_to_a_finding_in_two_commands(world: World) -> None:
     assert settings == {"dir": "data", "check": "python3 powercut_check.py"}
     found = world.run("test", "--", "sh", "-c", SAVE_JSON)
     assert found.code == 1
-    assert "s.json is not whole" in found.out or "s.json was promised, and it is gone" in found.out
+    assert "s.json is not valid JSON" in found.out or "s.json was acknowledged but is missing" in found.out
+
+
+REPLACE = "printf new > data/t && mv data/t data/f"
+
+
+def test_the_first_check_finds_what_the_built_in_check_finds(world: World) -> None:
+    """A replaced file of no known format: the check of init must not accept an empty one, as it did."""
+    built_in = world.run("test", "--dir", "data", "--fs", "posix", "--", "sh", "-c", REPLACE)
+    assert built_in.code == 1
+    assert world.run("init", "--", "sh", "-c", REPLACE).code == 0
+    assert "neither old nor new: 'f'" in (world.here / "powercut_check.py").read_text()
+    found = world.run("test", "--fs", "posix", "--", "sh", "-c", REPLACE)
+    assert found.code == 1
+    assert "f is empty" in found.out
 
 
 def test_a_number_is_not_taken_for_json(world: World) -> None:
     assert world.run("init", "--", "sh", "-c", "echo 3 > data/count").code == 0
-    assert "count: bytes, 2 long" in (world.here / "powercut.toml").read_text()
+    assert "count: unknown format, 2 bytes" in (world.here / "powercut.toml").read_text()
     assert "import json" not in (world.here / "powercut_check.py").read_text()
 
 

@@ -43,11 +43,8 @@ def record(workload: Workload, options: RecordOptions, tracer: str, persistent: 
         names = ", ".join(str(path.relative_to(options.folder)) for path in recording.left_out[:3])
         say(f"the program's copy lacks fifos, sockets and devices: {names}", warning=True)
     if recording.unexplained:
-        say(
-            f"the recording of {', '.join(recording.unexplained[:3])}"
-            f"{' and more' if recording.unexplained[3:] else ''} is incomplete; do not trust crash states of these files",
-            warning=True,
-        )
+        names = ", ".join(recording.unexplained[:3]) + (" and more" if recording.unexplained[3:] else "")
+        say(f"the recording of {names} is incomplete; do not trust crash states of these files", warning=True)
     return recording.trace
 
 
