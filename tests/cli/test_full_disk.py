@@ -66,7 +66,7 @@ def test_no_room_for_the_copy_of_a_trace(world: World) -> None:
     assert world.run("record", "-o", "t", "--dir", "data", "--", "sh", "-c", SAFE).code == 0
     ended = run_with_small(world, "16k", "explore", "t", "--output", "small")
     assert ended.err == (
-        "powercut: cannot copy the trace to HERE/small/runs/0001: No space left on device. Name another folder with "
+        "powercut: cannot copy the trace to HERE/small/runs/0001: No space left on device. Choose another folder with "
         "--output DIR. [output-unwritable]\n"
     )
     assert (ended.code, ended.left) == (3, ["small/runs"])
@@ -76,7 +76,7 @@ def test_no_room_for_the_copy_of_the_data(world: World) -> None:
     (world.data / "big").write_bytes(bytes(range(256)) * 1000)
     ended = run_with_small(world, "64k", "test", "--dir", "data", "--scratch", "small", "--", "sh", "-c", SAFE)
     assert ended.err.splitlines()[-1] == (
-        "powercut: No space left for the copy of HERE/data/big. Name a folder with more space with --scratch DIR. "
+        "powercut: no space left for the copy of HERE/data/big. Choose a folder with more space with --scratch DIR. "
         "[scratch-full]"
     )
     assert (ended.code, ended.left) == (3, [])

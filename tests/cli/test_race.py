@@ -126,7 +126,7 @@ def test_what_is_allowed_is_listed_and_no_finding(world: World) -> None:
 def test_threads_that_share_nothing_are_told(world: World, program: str) -> None:
     ended = world.run("race", "--dir", "data", "--max-executions", "1", "--", program, "apart")
     assert ended.code == 0
-    assert "no two threads used the same word of a mapped file: nothing could race" in ended.err
+    assert "no two threads used the same word of a mapped file, so nothing could race" in ended.err
 
 
 def test_a_program_that_recovers_by_doing_its_work_again_is_told_what_that_hides(world: World, program: str) -> None:

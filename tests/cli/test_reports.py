@@ -83,7 +83,7 @@ def test_a_missing_source_is_told_once(world: World) -> None:
     ended = world.run("report", "--format", "sarif")
     assert (ended.code, ended.err) == (
         0,
-        "powercut: warning: HERE/save.py cannot be read here: lines are named, not shown\n",
+        "powercut: warning: cannot read HERE/save.py: reports do not show these lines\n",
     )
     assert json.loads(ended.out)["runs"][0]["results"]
 

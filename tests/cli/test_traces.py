@@ -70,8 +70,8 @@ BROKEN = {
     "empty": (b"", "it does not start with a trace header"),
     "text": (b"no trace at all\n" * 100, "it does not start with a trace header"),
     "short": (b"PCUTTRAC", "it does not start with a trace header"),
-    "newer": (b"PCUTTRAC\x02\0\0\0" + bytes(100), "it has format version 2, this powercut reads version 1"),
-    "sizes": (b"PCUTTRAC\x01\0\0\0" + bytes(100), "its record sizes are not those of its version"),
+    "newer": (b"PCUTTRAC\x02\0\0\0" + bytes(100), "it has format version 2, but this powercut reads version 1"),
+    "sizes": (b"PCUTTRAC\x01\0\0\0" + bytes(100), "its record sizes do not fit its version"),
 }
 
 
@@ -81,7 +81,7 @@ def test_broken_traces(world: World, kind: str, command: str) -> None:
     content, why = BROKEN[kind]
     (world.here / "t").write_bytes(content)
     ended = world.run(command, "t")
-    message = f"powercut: t is not a trace powercut can read: {why}. Record it again. [trace-broken]\n"
+    message = f"powercut: cannot read the trace t: {why}. Record it again. [trace-broken]\n"
     assert (ended.err, ended.out, ended.code) == (message, "", 2)
     assert not (world.here / ".powercut").exists()
 
@@ -139,4 +139,4 @@ def test_record_over_a_link_or_a_special_file(world: World) -> None:
     )
     os.mkfifo(world.here / "fifo")
     ended = world.run("record", "-o", "fifo", "--force", "--dir", "data", "--", "sh", "-c", SAVE)
-    assert (ended.err, ended.code) == ("powercut: HERE/fifo is not a file. Name another one. [trace-exists]\n", 2)
+    assert (ended.err, ended.code) == ("powercut: HERE/fifo is not a file. Choose another one. [trace-exists]\n", 2)

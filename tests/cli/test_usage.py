@@ -19,7 +19,7 @@ WRONG = {
     ),
     "near a model": (
         ["test", "--fs", "ext4", "--", "true"],
-        "there is no file system model 'ext4'. Did you mean ext4-ordered? [unknown-fs]",
+        "unknown file-system model 'ext4'. Did you mean ext4-ordered? [unknown-fs]",
     ),
     "forgotten value": (
         ["test", "--html", "--", "true"],
@@ -82,7 +82,7 @@ WRONG = {
     ),
     "file system": (
         ["test", "--fs", "xfs,zfs", "--", "true"],
-        "there is no file system model 'zfs'. Known: ext4-ordered, ext4-writeback, ext4-journal, ext4-nodelalloc, "
+        "unknown file-system model 'zfs'. Known: ext4-ordered, ext4-writeback, ext4-journal, ext4-nodelalloc, "
         "ext4-noauto_da_alloc, xfs, btrfs, posix, linux, all. [unknown-fs]",
     ),
     "unset variable": (["test", "--dir", "", "--", "true"], "dir is empty. [bad-setting]"),

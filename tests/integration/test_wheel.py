@@ -160,7 +160,7 @@ def test_what_needs_a_compiler_says_so(elsewhere: Elsewhere) -> None:
     ended = elsewhere.run("cc", "-O2", "store.c", "-o", "store")
     assert (ended.returncode, ended.stdout) == (3, "")
     assert ended.stderr == (
-        f"powercut: there is no compiler 'cc'. Install one ({sudo()}apt-get install gcc), or name another with "
+        f"powercut: cannot find the compiler 'cc'. Install one ({sudo()}apt-get install gcc), or choose another with "
         "--compiler, POWERCUT_CC or POWERCUT_CXX. [no-compiler]\n"
     )
     program = elsewhere.here / "bare"

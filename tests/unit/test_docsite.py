@@ -54,7 +54,7 @@ def test_python_api_lists_what_is_offered() -> None:
 
 
 def test_messages_are_listed_as_they_are_printed() -> None:
-    assert "| `unknown-fs` | there is no file system model …. |" in messages.reference()
+    assert "| `unknown-fs` | unknown file-system model …. |" in messages.reference()
     assert messages.messages()["no-such-folder"].files == {"private_copy.py"}
 
 

@@ -34,8 +34,9 @@ acked = Path(os.environ["POWERCUT_ACKED"]).read_text(errors="replace")  # what t
 # 1. Is the data intact? A new file that was not acknowledged may be missing, any other file may be in its old version.
 '''
 _WEAKER = """\
-# This check replaces powercut's built-in check, which knows the old and the new content of every file. It is weaker until
-# you complete it. (To use the built-in check, delete `check = ...` in powercut.toml.) The built-in check also fails if
+# This check replaces powercut's built-in check, which knows the old and the new content of every file. Until you
+# complete it, it is weaker. (To use the built-in check, delete `check = ...` in powercut.toml.) The built-in check also
+# fails if
 """
 _PATH = """
 path = folder / {name}
