@@ -129,7 +129,7 @@ FLUSH_AGAIN = Pattern(
     "flushed",
     _BUG,
     _PERFORMANCE,
-    "flush of a line that is already flushed",
+    "flush of an already flushed line",
     "{place} flushes a line of {files} that was already flushed[ (at {other})] and not stored to since.",
     ("flushed", "flushed before"),
     _LEAVE_OUT,
