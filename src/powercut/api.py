@@ -1,4 +1,4 @@
-"""The Python API: `import powercut` to crash-test Python code.
+"""The Python API (`import powercut`): crash-test programs and functions from Python.
 
 import powercut
 

@@ -96,7 +96,8 @@ def test_our_own_folders_beside_or_in_the_data(world: World, option: str) -> Non
         assert list((world.here / "own").iterdir()) == []
         ended = world.test(option, "data/own")
         assert ended.err.splitlines()[-1] == (
-            "powercut: the scratch folder HERE/data/own is inside the data folder. Choose another one. [scratch-in-data]"
+            "powercut: the scratch folder HERE/data/own is inside the data folder. Choose another one. "
+            "[scratch-in-data]"
         )
         assert ended.code == 3
         ended = world.test(option, "nowhere")

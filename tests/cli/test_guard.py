@@ -109,10 +109,7 @@ def test_a_file_that_a_program_maps_itself_keeps_its_history(operator: World) ->
     (operator.data / "f").write_bytes(bytes(4096))
     assert operator.run("guard", "--pool", "data/f", "--", sys.executable, "-c", store).err == ""
     ended = operator.run("guard", "--pool", "data/f", "--", sys.executable, "-c", store)
-    assert (
-        ended.err
-        == "powercut: HERE/data/f: logged 1 change made without guard or just before the service died\n"
-    )
+    assert ended.err == "powercut: HERE/data/f: logged 1 change made without guard or just before the service died\n"
     assert [path.name for path in (operator.here / LOG).glob("*.base")] == ["pool-1.base"]
 
 

@@ -91,8 +91,7 @@ WRONG = {
     "not there": (["lint", "nothing"], "cannot read the trace nothing: No such file or directory. [trace-unreadable]"),
     "not a trace": (
         ["lint", "check"],
-        "cannot read the trace check: it does not start with a trace header. Record it again. "
-        "[trace-broken]",
+        "cannot read the trace check: it does not start with a trace header. Record it again. [trace-broken]",
     ),
     "memory": (
         ["lint", "--memory", "rom", "run.trace"],

@@ -82,7 +82,7 @@ def test_a_program_that_writes_nothing(world: World) -> None:
 
 def test_a_daemon_that_lingers_is_ended_and_named(world: World) -> None:
     ended = world.test(workload=f"{SAVE}; (setsid sleep 61 &)")
-    assert "powercut killed processes that were still running in the background 2 s after the program ended" in ended.err
+    assert "killed processes that were still running in the background 2 s after the program ended" in ended.err
     assert ended.code == 1
     assert "sleep 61" not in world.running()
 

@@ -118,4 +118,4 @@ def remembered(folder: Path) -> list[Ending]:
         found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return [Ending(str(one["how"]), int(one["code"]), tuple(map(str, one["calls"]))) for one in found]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError("broken-guard-log", f"{path} cannot be read: {error}.", "Nothing was changed.") from error
+        raise UsageError("broken-guard-log", f"cannot read {path}: {error}.", "Nothing was changed.") from error

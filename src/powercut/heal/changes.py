@@ -1,4 +1,4 @@
-"""Changing the real pool, and back.
+"""Changing the real pool, and undoing the change.
 
 Before: patches that were tried on copies, and the operator's word. After: the pool holds them, durably; what it held
 before lies in a file beside the log, written before the first byte of the pool was. Undoing writes that back, if the

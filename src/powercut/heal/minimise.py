@@ -1,4 +1,4 @@
-"""Which of many things are needed so that something holds, in few questions.
+"""Finding which of many things are needed for something to hold, with few tests.
 
 Before: things in the order of suspicion, and a question about some of them whose answer is dear: a restart of a
 service. After: as few of them as were found. If more things never spoil what fewer of them mend, none of those is

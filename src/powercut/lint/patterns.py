@@ -274,7 +274,7 @@ ACKNOWLEDGED_EARLY = Pattern(
     _WARNING,
     _DURABILITY,
     "output before the sync",
-    "What {place} writes to {files} is synced only after {other} has told the outside something.",
+    "What {place} writes to {files} is synced only after {other} has printed or sent something.",
     ("written", "acknowledged"),
     "if the output promises it, sync the file first",
 )

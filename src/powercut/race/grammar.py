@@ -176,7 +176,7 @@ def load_grammar(path: Path) -> Grammar:
 def _mistakes(grammar: Grammar) -> Iterator[str]:
     """What cannot be, one after the other."""
     if not grammar.command:
-        yield "there is no command"
+        yield "command is empty"
     if not 1 <= grammar.threads <= MOST_THREADS:
         yield f"threads must be between 1 and {MOST_THREADS}, not {grammar.threads}"
     if not 1 <= grammar.operations <= grammar.most <= MOST_OPERATIONS:

@@ -49,8 +49,8 @@ from powercut.states.state import State
 from powercut.states.timeline import Timeline
 
 _WORKS_AGAIN = (
-    "{} of the inconsistencies count as repaired, because the program overwrote them when it ran again as its recovery. If it "
-    "just repeats its work, that proves nothing: use --recovery with a command that only recovers"
+    "{} of the inconsistencies count as repaired, because the program overwrote them when it ran as its own "
+    "recovery. If it just repeats its work, that proves nothing: use --recovery with a command that only recovers"
 )
 
 

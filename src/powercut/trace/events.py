@@ -1,4 +1,4 @@
-"""The events of a trace in which some stand as runs of memory records: opened up on demand, column by column.
+"""The events of a trace. Runs of memory records are expanded on demand, column by column.
 
 Before: events as a tracer wrote them, with `MEMORY` events that point at arrays of small records (24 bytes instead of
 64, because programs store far more often than they call). After: `OpenedEvents`, which answers like an array of events
