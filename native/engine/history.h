@@ -1,7 +1,7 @@
 /* The updates of one timeline in C, indexed by what they change, and the survivors of one crash state.
  *
- * The columns are those of states/updates.py, the indices are made by states/content_index.py; both stay with Python
- * and are only read here. */
+ * The columns are those of states/updates.py, the indices are made by states/content_index.py; both stay with
+ * Python and are only read here. */
 #ifndef POWERCUT_HISTORY_H
 #define POWERCUT_HISTORY_H
 

@@ -24,7 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is found. lint/memory_pass.py has the same numbers. "Other" and examples are stacks of the other side. */
+/* What is found. lint/memory_pass.py has the same numbers. "Other" and examples are stacks of the other side.
+ */
 enum lint_pattern {
     LINT_UNFLUSHED = 1,      /* stored, never flushed since; its line was flushed before; first: there */
     LINT_UNFENCED = 2,       /* stored and flushed (or stored around the cache), never fenced; first: flush */
