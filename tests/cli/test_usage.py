@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import click
 import pytest
 
-from powercut.commands.main import COMMANDS
+from powercut.commands.main import COMMANDS, GROUPS, cli
 from tests.cli.kit import World
 
 WRONG = {
@@ -122,7 +123,20 @@ def test_powercut_alone_explains_itself(world: World) -> None:
     assert ended.code == 2
     assert ended.out.startswith("Usage: powercut ")
     assert all(f"\n  {name} " in ended.out for name in COMMANDS)
-    assert "..." not in ended.out.partition("\nCommands:")[2], "no line is cut"
+    assert [title for title in GROUPS if f"\n{title}:\n" in ended.out] == list(GROUPS)
+    assert "..." not in ended.out.partition("\nMain commands:")[2], "no line is cut"
+
+
+@pytest.mark.parametrize("command", ["test", "explore", "record", "race", "syncs", "resume"])
+def test_help_has_every_option_once_in_a_group(world: World, command: str) -> None:
+    out = world.run(command, "--help").out
+    group = cli.get_command(click.Context(cli), command)
+    assert group is not None
+    options = [option for option in group.params if isinstance(option, click.Option)]
+    assert [option.opts[0] for option in options if out.count(f"\n  {option.opts[0]} ") != 1] == []
+    assert "\nOptions:\n" not in out
+    others = out.partition("\nOther options:\n")[2].splitlines()
+    assert [line.split()[:2] for line in others] == [["-h,", "--help"]]
 
 
 def test_help_tells_the_exit_codes_and_needs_no_heavy_modules() -> None:
