@@ -59,7 +59,7 @@ def test_no_room_for_the_trace(world: World) -> None:
 def test_no_room_for_a_recorded_trace(world: World) -> None:
     ended = run_with_small(world, "64k", "record", "-o", "small/t", "--dir", "data", "--", "sh", "-c", SAFE)
     assert (ended.code, ended.left) == (3, ["small/t"])
-    assert "HERE/small/t: powercut explore" in ended.err
+    assert "HERE/small/t holds what was recorded before; powercut explore" in ended.err
 
 
 def test_no_room_for_the_copy_of_a_trace(world: World) -> None:
@@ -119,7 +119,7 @@ def test_no_room_for_a_worker(world: World) -> None:
     command = [*UNSHARE, "sh", "-c", script, "sh", sys.executable, "-m", "powercut", *check]
     done = subprocess.run(command, cwd=world.here, env=world.env, capture_output=True)
     said = world.shorten(done.stderr)
-    assert said.splitlines()[-1].endswith("name a folder with more space with --scratch DIR. [scratch-full]"), said
+    assert said.splitlines()[-1].endswith("choose a folder with more space with --scratch DIR. [scratch-full]"), said
     assert (done.returncode, (world.here / "left").read_text()) == (3, "")
     assert looks(world.data) == before
 
@@ -129,7 +129,7 @@ def test_no_room_for_images(world: World) -> None:
     check = ["--check", "sh check", "--scratch", "small", "--workers", "4"]
     script = f"head -c 30000 /dev/urandom > data/big; {SAFE}"
     ended = run_with_small(world, "64k", "test", "--dir", "data", *check, "--", "sh", "-c", script)
-    assert "No space left" in ended.err
+    assert "no space left" in ended.err
     assert (ended.code, ended.left) == (3, [])
 
 
