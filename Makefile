@@ -79,7 +79,8 @@ format: setup
 # The documentation, with the reference made from the code; links and anchors that lead nowhere end it.
 site: $(DOCS_STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
-	@echo "the site is build/site/index.html"
+	@echo "The site is in build/site. To read it, open http://localhost:8000 after:"
+	@echo "  $(PYTHON) -m http.server --directory build/site"
 
 $(DOCS_STAMP): $(STAMP)
 	$(BIN)/python $(INSTALL) --no-build-isolation --editable ".[dev,docs]"

@@ -60,7 +60,7 @@ static pid_t parse_pid(const char *option, const char *text) {
     char *end;
     long value = strtol(text, &end, 10);
     if (*text == '\0' || *end != '\0' || value <= 0 || value > INT_MAX)
-        die(EXIT_TRACER, "%s wants a process id, not '%s'", option, text);
+        die(EXIT_TRACER, "%s needs a process id, not '%s'", option, text);
     return (pid_t)value;
 }
 
@@ -71,7 +71,7 @@ static void add_board(struct options *options, const char *text) {
     while (free < end && free->name != NULL)
         free++;
     if (equals == NULL || free == end)
-        die(EXIT_TRACER, "--board wants NAME=DESCRIPTOR, %d times at most, not '%s'", PC_GRIND_BOARDS, text);
+        die(EXIT_TRACER, "--board needs NAME=DESCRIPTOR, at most %d times, not '%s'", PC_GRIND_BOARDS, text);
     free->name = strndup(text, (size_t)(equals - text));
     free->descriptor = atoi(equals + 1);
     if (free->name == NULL || fcntl(free->descriptor, F_GETFD) < 0)
@@ -157,11 +157,11 @@ static struct options parse_options(int argc, char **argv) {
     }
     options.start.argv = argv + optind;
     if (options.output == NULL || options.dir == NULL || options.dir[0] != '/')
-        die(EXIT_TRACER, "--output FILE and --dir DIR (absolute) are needed");
+        die(EXIT_TRACER, "--output FILE and --dir DIR (absolute) are required");
     if ((options.attach == 0) == (argv[optind] == NULL))
         die(EXIT_TRACER, "give either a program after -- or --attach PID");
     if (options.attach != 0 && options.memory_tool != NULL)
-        die(EXIT_TRACER, "a running process cannot be attached to with --memory-tool");
+        die(EXIT_TRACER, "--memory-tool does not work with --attach");
     return options;
 }
 

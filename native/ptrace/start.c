@@ -94,7 +94,7 @@ static void __attribute__((noreturn)) child(const struct pc_start *start, int go
 int pc_start_fork(struct pc_start *start, char *error, size_t size) {
     int go[2], failure[2];
     if (pipe2(go, O_CLOEXEC) != 0 || pipe2(failure, O_CLOEXEC) != 0)
-        return fail(error, size, "cannot make a pipe", "");
+        return fail(error, size, "cannot create a pipe", "");
     start->pid = fork();
     if (start->pid < 0)
         return fail(error, size, "cannot fork", "");

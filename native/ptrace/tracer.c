@@ -232,7 +232,7 @@ static void check_abi(struct tracer *tracer, struct pc_thread *thread, const cha
     if (file < 0)
         return;
     if (read(file, ident, sizeof(ident)) == (ssize_t)sizeof(ident) && ident[EI_CLASS] == ELFCLASS32)
-        pc_note(tracer->recorder, thread, "%s is a 32-bit program: its calls are not followed", program);
+        pc_note(tracer->recorder, thread, "%s is a 32-bit program; its calls are not recorded", program);
     close(file);
 }
 
@@ -382,9 +382,10 @@ static void kill_all(struct tracer *tracer) {
 }
 
 static void end_lingering(struct tracer *tracer) {
-    pc_note(tracer->recorder, NULL,
-            "processes were still running in the background %d s after the program ended: they were killed",
-            LINGER / 1000);
+    pc_note(
+        tracer->recorder, NULL,
+        "powercut killed processes that were still running in the background %d s after the program ended",
+        LINGER / 1000);
     kill_all(tracer);
 }
 

@@ -1,4 +1,4 @@
-"""What `import powercut` offers: crash-testing from Python code.
+"""The Python API (`import powercut`): crash-test programs and functions from Python.
 
 import powercut
 
@@ -32,16 +32,16 @@ def explore(
     subscriber: Subscriber | None = None,
     **settings: Any,
 ) -> SavedRun:
-    """Record a workload once and run the check on every state that a power cut can leave.
+    """Run a program once and test every state that a power cut could leave.
 
     Args:
-        workload: a command as an argument list, or a Python function without arguments. It runs in a forked child, on
-            a private copy of the data folder at the folder's own path.
-        check: a function of the data folder (and, if it takes a second argument, of the bytes that the workload had
-            printed before the crash) that raises or returns False if the state is bad; a command line as for
-            --check; or None for the built-in check.
-        dir: the data folder; the current one by default.
-        subscriber: receives progress and findings as they come.
+        workload: the program: a command as an argument list, or a Python function without arguments. It runs in a
+            forked child, on a private copy of the data folder at the folder's own path.
+        check: a function that raises or returns False if a crash state is bad. It gets the data folder, and, if it
+            takes a second argument, the bytes that the program had printed before the crash. Or a command line as for
+            --check, or None for the built-in check.
+        dir: the data folder; by default the current folder.
+        subscriber: called with progress and findings during the search.
         settings: any other setting of powercut.toml, with underscores: fs, budget, max_states, timeout, seed ...
 
     Returns:

@@ -1,7 +1,7 @@
-"""Errors that are meant for the user: one line that says what happened, a code, and what to do next.
+"""Errors for the user: a message, a code, and a hint what to do next.
 
-Whatever goes wrong in a way that powercut understands is raised as one of these; the command line prints it and ends
-with the exit code of its class. Anything else that escapes is a bug of powercut.
+powercut raises one of these for every failure that it knows. The command line prints it and ends with the exit code of
+its class. Any other exception is a bug in powercut.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
     NOTHING_FOUND = 0
     FINDINGS = 1
     USAGE = 2  # wrong usage or unreadable input
-    FAILED = 3  # the workload or the environment failed
+    FAILED = 3  # the program, the check or the machine failed
     NOTHING_COVERED = 4  # the budget ended before anything was covered
 
 
@@ -40,13 +40,13 @@ class PowercutError(Exception):
 
 
 class UsageError(PowercutError):
-    """The user asked for something that cannot be, or gave input that cannot be read."""
+    """Wrong usage, or input that cannot be read."""
 
     exit_code = ExitCode.USAGE
 
 
 class EnvironmentFailure(PowercutError):
-    """The workload, the check or the machine failed."""
+    """The program, the check or the machine failed."""
 
     exit_code = ExitCode.FAILED
 

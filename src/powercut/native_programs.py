@@ -1,4 +1,4 @@
-"""The native programs of powercut, which are installed beside its extension: where each is, or that it is missing."""
+"""Where the native programs of powercut are installed, beside its extension."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def find_program(name: str, cwd: Path) -> str:
     with suppress(OSError):  # a name that is too long is the name of nothing
         mode = path.stat().st_mode
     if os.sep in name and stat.S_ISREG(mode):
-        hint = "Make it executable with chmod +x, or name its interpreter before it."
+        hint = "Make it executable with chmod +x, or put its interpreter in front."
         raise EnvironmentFailure("not-executable", f"{name!r} is not executable.", hint)
     if os.sep in name and stat.S_ISDIR(mode):
         raise EnvironmentFailure("no-such-program", f"{name!r} is a folder, not a program.")
@@ -29,8 +29,8 @@ def find_program(name: str, cwd: Path) -> str:
     if stat.S_ISREG(mode):
         hint = f"Did you mean ./{name}?"
     elif " " in name:
-        hint = "Give the program and its arguments as separate words, without quotes around all."
-    raise EnvironmentFailure("no-such-program", f"there is no program {name!r} to run.", hint)
+        hint = "Give the program and its arguments as separate words, not in one pair of quotes."
+    raise EnvironmentFailure("no-such-program", f"cannot find the program {name!r}.", hint)
 
 
 def descendants(pid: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Settings: the defaults, what powercut.toml or pyproject.toml say, and what the command line says, in that order.
+"""Settings: the defaults, overridden by powercut.toml or pyproject.toml, overridden by the command line.
 
 Before: a folder in which a run is started. After: one `Settings` value in which every field is set and has the right
 type and a sensible value, or a `UsageError` that names the file, the key and the reason: a run that cannot go well is
@@ -30,7 +30,7 @@ class RaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table `race`.
 
     Attributes:
-        allow: places whose data may be inconsistent after a crash, and why; or just the places.
+        allow: the places whose data may be inconsistent after a crash, with reasons or without.
     """
 
     allow: dict[str, str] | list[str] = {}
@@ -45,30 +45,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Everything that can be set.
 
     Attributes:
-        dir: the data folder, None for the current one.
-        check: the command that judges a crash state; None for the built-in oracle.
-        fs: file-system models: rows and groups, with commas; `linux` are those that people run, `all` is every one.
-        memory: what mapped memory promises: auto, px86, eadr or page-cache.
-        tracer: what records the program: calls (system calls only), memory (stores, too), or auto.
-        strategies: which states to test: names of strategies with commas, or `all`.
-        budget: how long to search, as 30s, 5m, 1h.
-        max_states: how many states to judge at most.
+        dir: the data folder; by default the current folder.
+        check: the command that tests a crash state; by default the built-in check.
+        fs: file-system models and groups, separated by commas; `linux` are the common ones, `all` is every one.
+        memory: the model of mapped memory: auto, px86, eadr or page-cache.
+        tracer: what to record: calls (system calls only), memory (also stores into mapped files), or auto.
+        strategies: search strategies, separated by commas, or `all`.
+        budget: how long to search, such as 30s, 5m or 1h.
+        max_states: the largest number of states to test.
         timeout: seconds after which a check counts as hung.
-        workers: checks that run at the same time; 0 for one for each core.
-        executor: where checks run: local (this machine) or ray (the nodes of a cluster).
-        ray_address: of the cluster; None for RAY_ADDRESS, or the one that this machine is part of.
-        seed: makes the random part of the search repeatable.
-        cache: use verdicts that earlier runs kept; without, all are asked for again, and kept instead.
+        workers: checks to run in parallel; 0 means one per core.
+        executor: where checks run: local (this machine) or ray (the nodes of a Ray cluster).
+        ray_address: the Ray cluster; by default RAY_ADDRESS, or the cluster of this machine.
+        seed: the seed of the random part of the search.
+        cache: use cached verdicts of earlier runs; if false, run every check again and replace the cached verdicts.
         tear: let blocks tear into 512-byte sectors.
-        scratch: folder for images, None for memory.
-        output: folder for saved runs.
-        namespaces: show checks the data folder at its own path; without, paths are substituted.
+        scratch: the folder for crash images; by default in memory.
+        output: the folder of saved runs.
+        namespaces: show copies at the path of the data folder, in private mounts; if false, powercut replaces the path
+            in arguments.
         stacks: record call stacks.
-        lint: look for patterns of misuse in the trace, too.
-        equivalence: do not run the check on states in which it would read what it has read before: always, never, or
-            (None) as long as that pays.
-        baseline: file of known findings, with reasons; it need not exist.
-        race: of powercut race: which places are allowed to be inconsistent.
+        lint: also run lint on the trace.
+        equivalence: skip states that the check cannot tell apart: always, never, or (by default) as long as it saves
+            time.
+        baseline: the file of known findings, with reasons; it need not exist.
+        race: for powercut race: the places that may be inconsistent.
     """
 
     dir: str | None = None
@@ -173,7 +174,7 @@ def _check(slug: str, where: str, values: dict[str, Any]) -> None:
     for key, value in values.items():
         if key not in _FIELDS:
             hint = suggestion(key.replace("_", "-"), _FIELDS, "Known settings")
-            raise UsageError(slug, f"{where}there is no setting {key!r}.", hint)
+            raise UsageError(slug, f"{where}unknown setting {key!r}.", hint)
         try:
             msgspec.convert(value, _FIELDS[key].type)
         except msgspec.ValidationError as error:
@@ -194,13 +195,13 @@ def words_of(kind: Any) -> str:
 def _wrong(key: str, value: Any) -> str:
     """What is wrong with a value of the right type; empty if nothing is."""
     if isinstance(value, str) and ("\0" in value or not value.strip()):
-        return "is empty" if not value.strip() else "must not hold a NUL character"
+        return "is empty" if not value.strip() else "must not contain a NUL character"
     if key == "timeout" and not (value > 0 and math.isfinite(value)):
         return f"must be more than 0 seconds, not {value:g}"
     if key == "workers" and not 0 <= value <= MOST_WORKERS:
-        return f"must be from 0 (one for each core) to {MOST_WORKERS}, not {value}"
+        return f"must be between 0 (one per core) and {MOST_WORKERS}, not {value}"
     if key == "max-states" and value < 0:
-        return f"cannot be negative, as {value} is"
+        return f"must not be negative, but is {value}"
     return ""
 
 
@@ -208,5 +209,5 @@ def seconds(text: str) -> float:
     """A length of time as people write it: 30, 30s, 5m, 1h."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text)
     if match is None or match[2] not in _UNITS or not math.isfinite(float(match[1])):
-        raise UsageError("bad-budget", f"{text!r} is not a length of time.", "Write it like 30s, 5m or 1h.")
+        raise UsageError("bad-budget", f"{text!r} is not a duration.", "Write it like 30s, 5m or 1h.")
     return float(match[1]) * _UNITS[match[2]]

@@ -22,9 +22,9 @@ def script(world: World, text: str, name: str = "odd") -> str:
 
 
 CANNOT_RUN = {
-    "nosuchcheck": "there is no program 'nosuchcheck' to run. Is it in your PATH? [no-such-program]",
+    "nosuchcheck": "cannot find the program 'nosuchcheck'. Is it in your PATH? [no-such-program]",
     "./data": "'./data' is a folder, not a program. [no-such-program]",
-    "./check": "'./check' is not executable. Make it executable with chmod +x, or name its interpreter before it. "
+    "./check": "'./check' is not executable. Make it executable with chmod +x, or put its interpreter in front. "
     "[not-executable]",
 }
 

@@ -16,7 +16,7 @@ def test_no_such_folder(world: World) -> None:
     ended = world.run("test", "--dir", "nowhere", "--", "sh", "-c", SAVE)
     assert ended.err.splitlines()[-1] == (
         "powercut: the data folder HERE/nowhere does not exist. "
-        "Make it, or name another one with --dir. [no-such-folder]"
+        "Create it, or choose another one with --dir. [no-such-folder]"
     )
     assert ended.code == 2
 
@@ -96,7 +96,8 @@ def test_our_own_folders_beside_or_in_the_data(world: World, option: str) -> Non
         assert list((world.here / "own").iterdir()) == []
         ended = world.test(option, "data/own")
         assert ended.err.splitlines()[-1] == (
-            "powercut: The scratch folder HERE/data/own lies in the data folder. Choose another one. [scratch-in-data]"
+            "powercut: the scratch folder HERE/data/own is inside the data folder. Choose another one. "
+            "[scratch-in-data]"
         )
         assert ended.code == 3
         ended = world.test(option, "nowhere")
@@ -164,9 +165,9 @@ def test_without_namespaces_a_program_that_reaches_the_real_folder_is_refused(wo
     ended = world.test("--no-namespaces")
     assert ended.code == 3
     assert ended.err.splitlines()[-1] == (
-        "powercut: HERE/data itself was changed while the program ran (f): without private mount namespaces a program "
-        "is led to a copy only by the paths in its arguments. What the folder held before is in "
-        "HERE/.powercut/runs/0001/trace.before. Give the program the folder's path as an argument, start powercut in "
-        "the data folder, or see powercut doctor. [folder-changed]"
+        "powercut: the program changed the real folder HERE/data (f): without private mounts, only paths in the "
+        "arguments point to the copy. The previous content of the folder is in "
+        "HERE/.powercut/runs/0001/trace.before. Pass the folder's path to the program as an argument, start powercut "
+        "in the data folder, or run powercut doctor to enable private mounts. [folder-changed]"
     )
     assert (world.here / ".powercut/runs/0001/trace.before/f").read_text() == "old"

@@ -50,8 +50,8 @@ def run_with_small(world: World, size: str, *arguments: str, fill: str = "0") ->
 def test_no_room_for_the_trace(world: World) -> None:
     ended = run_with_small(world, "64k", "test", "--dir", "data", "--output", "small", "--", "sh", "-c", SAFE)
     assert ended.err.splitlines()[-1] == (
-        "powercut: there was no space left for the trace; the program was ended. What was recorded so far is in "
-        "HERE/small/runs/0001/trace: powercut explore tests it. Or give the trace another place. [trace-full]"
+        "powercut: no space left for the trace, so powercut ended the program. HERE/small/runs/0001/trace holds what "
+        "was recorded before; powercut explore tests it. Or put the trace elsewhere. [trace-full]"
     )
     assert ended.code == 3
 
@@ -59,14 +59,14 @@ def test_no_room_for_the_trace(world: World) -> None:
 def test_no_room_for_a_recorded_trace(world: World) -> None:
     ended = run_with_small(world, "64k", "record", "-o", "small/t", "--dir", "data", "--", "sh", "-c", SAFE)
     assert (ended.code, ended.left) == (3, ["small/t"])
-    assert "HERE/small/t: powercut explore" in ended.err
+    assert "HERE/small/t holds what was recorded before; powercut explore" in ended.err
 
 
 def test_no_room_for_the_copy_of_a_trace(world: World) -> None:
     assert world.run("record", "-o", "t", "--dir", "data", "--", "sh", "-c", SAFE).code == 0
     ended = run_with_small(world, "16k", "explore", "t", "--output", "small")
     assert ended.err == (
-        "powercut: cannot copy the trace to HERE/small/runs/0001: No space left on device. Name another folder with "
+        "powercut: cannot copy the trace to HERE/small/runs/0001: No space left on device. Choose another folder with "
         "--output DIR. [output-unwritable]\n"
     )
     assert (ended.code, ended.left) == (3, ["small/runs"])
@@ -76,7 +76,7 @@ def test_no_room_for_the_copy_of_the_data(world: World) -> None:
     (world.data / "big").write_bytes(bytes(range(256)) * 1000)
     ended = run_with_small(world, "64k", "test", "--dir", "data", "--scratch", "small", "--", "sh", "-c", SAFE)
     assert ended.err.splitlines()[-1] == (
-        "powercut: No space left for the copy of HERE/data/big. Name a folder with more space with --scratch DIR. "
+        "powercut: no space left for the copy of HERE/data/big. Choose a folder with more space with --scratch DIR. "
         "[scratch-full]"
     )
     assert (ended.code, ended.left) == (3, [])
@@ -86,8 +86,8 @@ def test_no_room_for_what_the_program_writes(world: World) -> None:
     script = "head -c 200000 /dev/zero > data/big"
     ended = run_with_small(world, "64k", "test", "--dir", "data", "--scratch", "small", "--", "sh", "-c", script)
     message = (
-        f"powercut: the workload {f'sh -c {script}'!r} ended with exit status 1 when there was no space left for its "
-        "files. Name a folder with more space with --scratch DIR. Its last words:"
+        f"powercut: the program {f'sh -c {script}'!r} exited with status 1 when no space was left for its "
+        "files. Choose a folder with more space with --scratch DIR. Its last output:"
     )
     assert message in ended.err
     assert ended.err.endswith("[scratch-full]\n")
@@ -119,7 +119,7 @@ def test_no_room_for_a_worker(world: World) -> None:
     command = [*UNSHARE, "sh", "-c", script, "sh", sys.executable, "-m", "powercut", *check]
     done = subprocess.run(command, cwd=world.here, env=world.env, capture_output=True)
     said = world.shorten(done.stderr)
-    assert said.splitlines()[-1].endswith("name a folder with more space with --scratch DIR. [scratch-full]"), said
+    assert said.splitlines()[-1].endswith("choose a folder with more space with --scratch DIR. [scratch-full]"), said
     assert (done.returncode, (world.here / "left").read_text()) == (3, "")
     assert looks(world.data) == before
 
@@ -129,7 +129,7 @@ def test_no_room_for_images(world: World) -> None:
     check = ["--check", "sh check", "--scratch", "small", "--workers", "4"]
     script = f"head -c 30000 /dev/urandom > data/big; {SAFE}"
     ended = run_with_small(world, "64k", "test", "--dir", "data", *check, "--", "sh", "-c", script)
-    assert "No space left" in ended.err
+    assert "no space left" in ended.err
     assert (ended.code, ended.left) == (3, [])
 
 

@@ -36,7 +36,7 @@ def test_while_recording(world: World, number: signal.Signals) -> None:
     os.killpg(process.pid, number)  # as the terminal does: the tracer and the program get it, too
     ended = world.finish(process, before)
     assert ended.err.splitlines()[-1] == "powercut: interrupted [interrupted]"
-    assert "the program had not ended: a workload must end by itself, a server after a few requests\n" in ended.err
+    assert "the program was still running. It must end by itself; let a server end after a few requests\n" in ended.err
     assert (ended.out, ended.code, world.runs()) == ("", 130, [])
     assert "sleep 65" not in world.running()
 

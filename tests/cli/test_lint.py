@@ -65,7 +65,7 @@ def test_a_trace_without_stores_says_so(world: World) -> None:
     script = "import mmap; f = open('data/f', 'r+b'); mmap.mmap(f.fileno(), 3).flush()"
     assert world.run(*RECORD[:-1], "--tracer", "calls", "--", "python3", "-c", script).code == 0
     ended = world.run("lint", "run.trace", "--json", "lint.json")
-    note = "files are mapped for writing, and the trace does not hold stores: record with --tracer memory"
+    note = "the program maps files for writing, but the trace has no stores: record with --tracer memory"
     assert (ended.code, ended.err) == (0, f"powercut: warning: {note}\n")
     assert report(world)["notes"] == [note]
 
@@ -75,7 +75,7 @@ def test_a_trace_that_was_cut_short_is_analysed_as_far_as_it_goes(world: World) 
     whole = (world.here / "run.trace").read_bytes()
     (world.here / "cut.trace").write_bytes(whole[: len(whole) * 2 // 3])
     ended = world.run("lint", "cut.trace")
-    assert "was cut short; what it holds is analysed" in ended.err
+    assert "is truncated; lint sees only what it contains" in ended.err
     assert ended.code in (0, 1)
 
 
@@ -91,12 +91,11 @@ WRONG = {
     "not there": (["lint", "nothing"], "cannot read the trace nothing: No such file or directory. [trace-unreadable]"),
     "not a trace": (
         ["lint", "check"],
-        "check is not a trace powercut can read: it does not start with a trace header. Record it again. "
-        "[trace-broken]",
+        "cannot read the trace check: it does not start with a trace header. Record it again. [trace-broken]",
     ),
     "memory": (
         ["lint", "--memory", "rom", "run.trace"],
-        "there is no memory model 'rom'. Known: auto, px86, eadr, page-cache. [unknown-memory]",
+        "unknown memory model 'rom'. Known: auto, px86, eadr, page-cache. [unknown-memory]",
     ),
     "baseline": (
         ["lint", "--baseline", "nothing.toml", "run.trace"],
@@ -146,7 +145,7 @@ def test_reasons_stay_and_new_ones_count(world: World) -> None:
     assert first["kind"] == "acknowledged-unsynced"
     known.write_text(f'[[known]]\nid = "{first["id"]}"\nreason = "a test"\n')
     ended = world.run("lint", "run.trace", "--baseline", "known.toml")
-    assert (ended.code, f"{first['id']}  warning: output, and no sync at all" in ended.out) == (1, True)
+    assert (ended.code, f"{first['id']}  warning: output, but no sync at all" in ended.out) == (1, True)
     assert world.run("lint", "run.trace", "--baseline", "known.toml", "--write-baseline").code == 0
     written = {entry["id"]: entry["reason"] for entry in tomllib.loads(known.read_text())["known"]}
     assert written == {first["id"]: "a test"} | {entry["id"]: "not yet explained" for entry in rest}

@@ -72,7 +72,7 @@ def test_an_impossible_folder_ends_with_1_and_says_where(recorded: World) -> Non
     ("options", "message"),
     [
         (["--after", "never"], "the program never printed the line 'never'. It printed: saved. [no-such-moment]"),
-        (["--fs", "zfs"], "there is no file system model 'zfs'. Known: "),
+        (["--fs", "zfs"], "unknown file-system model 'zfs'. Known: "),
     ],
 )
 def test_wrong_options_end_with_2(recorded: World, options: list[str], message: str) -> None:
@@ -85,11 +85,11 @@ def test_wrong_options_end_with_2(recorded: World, options: list[str], message: 
 def test_folders_that_are_none_end_with_2(recorded: World) -> None:
     code, out, err = match(recorded)
     assert (code, out) == (2, "")
-    assert err == "powercut: there is no folder image: No such file or directory. [no-image]\n"
+    assert err == "powercut: cannot read the folder image: No such file or directory. [no-image]\n"
     image(recorded, other="x")
     code, out, err = match(recorded)
     assert (code, out) == (2, "")
-    assert err.startswith("powercut: nothing in image has a name that the recorded program used.")
+    assert err.startswith("powercut: image contains no name that the recorded program used.")
 
 
 def test_a_trace_that_was_cut_says_so_and_ends_with_3(recorded: World) -> None:
@@ -98,9 +98,9 @@ def test_a_trace_that_was_cut_says_so_and_ends_with_3(recorded: World) -> None:
     image(recorded, f="odd")
     code, out, err = match(recorded, "--fs", "xfs")
     assert code == 3
-    assert err.startswith("powercut: warning: the trace was cut short")
+    assert err.startswith("powercut: warning: the trace is truncated")
     assert out.startswith(
-        "It is not known whether a power cut can have left image.\n\nxfs: undecided: the trace was cut"
+        "It is not known whether a power cut can have left image.\n\nxfs: undecided: the trace is truncated"
     )
 
 

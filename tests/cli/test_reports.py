@@ -83,7 +83,7 @@ def test_a_missing_source_is_told_once(world: World) -> None:
     ended = world.run("report", "--format", "sarif")
     assert (ended.code, ended.err) == (
         0,
-        "powercut: warning: HERE/save.py cannot be read here: lines are named, not shown\n",
+        "powercut: warning: cannot read HERE/save.py: reports do not show these lines\n",
     )
     assert json.loads(ended.out)["runs"][0]["results"]
 
@@ -94,7 +94,7 @@ def test_wrong_requests_are_refused_before_the_program_runs(world: World) -> Non
     assert "only one report can go to standard output" in both.err
     assert world.runs() == []
     nothing = world.run("report")
-    assert nothing.code == 2 and "say what to write" in nothing.err
+    assert nothing.code == 2 and "choose what to write" in nothing.err
 
 
 def test_the_html_page_shows_the_crash(world: World) -> None:

@@ -91,7 +91,7 @@ def test_replay_judges_again(saved: tuple[World, str]) -> None:
 def test_replay_with_a_check_that_cannot_be(saved: tuple[World, str]) -> None:
     world, name = saved
     ended = world.run("replay", name, "--check", "nosuch")
-    message = "powercut: there is no program 'nosuch' to run. Is it in your PATH? [no-such-program]\n"
+    message = "powercut: cannot find the program 'nosuch'. Is it in your PATH? [no-such-program]\n"
     assert (ended.err, ended.code) == (message, 3)
     ended = world.run("replay", name, "--check", "a 'b")
     assert ended.err == 'powercut: the check "a \'b" cannot be split into words: No closing quotation. [bad-check]\n'

@@ -27,6 +27,6 @@ def test_pyproject_toml(world: World) -> None:
 def test_a_wrong_settings_file_is_said_before_anything_runs(world: World) -> None:
     (world.here / "powercut.toml").write_text('dirr = "data"\n')
     ended = world.run(*POWERCUT)
-    message = "powercut: HERE/powercut.toml: there is no setting 'dirr'. Did you mean dir? [bad-settings-file]\n"
+    message = "powercut: HERE/powercut.toml: unknown setting 'dirr'. Did you mean dir? [bad-settings-file]\n"
     assert (ended.err, ended.out, ended.code) == (message, "", 2)
     assert world.run("show").err == message

@@ -15,9 +15,10 @@ def traced(world: World) -> World:
     ended = world.run("record", "-o", "t", "--dir", "data", "--", "sh", "-c", SAVE)
     assert ended.code == 0, ended.err
     assert ended.err == "powercut: recording in a private copy of HERE/data\n"
-    events, _, rest = ended.out.partition(" ")
+    recorded, events, rest = ended.out.split(" ", 2)
+    assert recorded == "Recorded"
     assert int(events) > 3
-    assert rest == "events recorded in t. Next: powercut explore t --check CMD\n"
+    assert rest == "events in t. Next: powercut explore t --check CMD\n"
     return world
 
 
@@ -29,7 +30,10 @@ def test_record_overwrites_only_with_force_and_only_with_a_whole_trace(traced: W
     before = (traced.here / "t").read_bytes()
     record = ["record", "-o", "t", "--dir", "data"]
     ended = traced.run(*record, "--", "sh", "-c", SAVE)
-    assert (ended.err, ended.code) == ("powercut: HERE/t exists. Use --force to overwrite it. [trace-exists]\n", 2)
+    assert (ended.err, ended.code) == (
+        "powercut: HERE/t already exists. Use --force to overwrite it. [trace-exists]\n",
+        2,
+    )
     assert traced.run(*record, "--force", "--", "sh", "-c", f"{SAVE}; exit 1").code == 3
     assert traced.run(*record, "--force", "--", "nosuchprogram").code == 3
     assert (traced.here / "t").read_bytes() == before
@@ -66,8 +70,8 @@ BROKEN = {
     "empty": (b"", "it does not start with a trace header"),
     "text": (b"no trace at all\n" * 100, "it does not start with a trace header"),
     "short": (b"PCUTTRAC", "it does not start with a trace header"),
-    "newer": (b"PCUTTRAC\x02\0\0\0" + bytes(100), "it has format version 2, this powercut reads version 1"),
-    "sizes": (b"PCUTTRAC\x01\0\0\0" + bytes(100), "its record sizes are not those of its version"),
+    "newer": (b"PCUTTRAC\x02\0\0\0" + bytes(100), "it has format version 2, but this powercut reads version 1"),
+    "sizes": (b"PCUTTRAC\x01\0\0\0" + bytes(100), "its record sizes do not fit its version"),
 }
 
 
@@ -77,7 +81,7 @@ def test_broken_traces(world: World, kind: str, command: str) -> None:
     content, why = BROKEN[kind]
     (world.here / "t").write_bytes(content)
     ended = world.run(command, "t")
-    message = f"powercut: t is not a trace powercut can read: {why}. Record it again. [trace-broken]\n"
+    message = f"powercut: cannot read the trace t: {why}. Record it again. [trace-broken]\n"
     assert (ended.err, ended.out, ended.code) == (message, "", 2)
     assert not (world.here / ".powercut").exists()
 
@@ -129,7 +133,10 @@ def test_a_trace_named_like_an_option_or_with_spaces(world: World) -> None:
 def test_record_over_a_link_or_a_special_file(world: World) -> None:
     (world.here / "link").symlink_to("nowhere")
     ended = world.run("record", "-o", "link", "--dir", "data", "--", "sh", "-c", SAVE)
-    assert (ended.err, ended.code) == ("powercut: HERE/link exists. Use --force to overwrite it. [trace-exists]\n", 2)
+    assert (ended.err, ended.code) == (
+        "powercut: HERE/link already exists. Use --force to overwrite it. [trace-exists]\n",
+        2,
+    )
     os.mkfifo(world.here / "fifo")
     ended = world.run("record", "-o", "fifo", "--force", "--dir", "data", "--", "sh", "-c", SAVE)
-    assert (ended.err, ended.code) == ("powercut: HERE/fifo is not a file. Name another one. [trace-exists]\n", 2)
+    assert (ended.err, ended.code) == ("powercut: HERE/fifo is not a file. Choose another one. [trace-exists]\n", 2)

@@ -72,7 +72,7 @@ def test_files_that_may_not_be_read(theirs: World) -> None:
     (theirs.data / "secret").chmod(0o600)  # root's
     ended = run(theirs, "test", "--dir", "data", "--", "sh", "-c", SAVE)
     assert ended.stderr.splitlines()[-1] == (
-        f"powercut: Cannot copy {theirs.data}/secret: Permission denied. powercut must be able to read it. "
+        f"powercut: cannot copy {theirs.data}/secret: Permission denied. powercut must be able to read it. "
         "[copy-failed]"
     )
     assert ended.returncode == 3

@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import click
 import pytest
 
-from powercut.commands.main import COMMANDS
+from powercut.commands.main import COMMANDS, GROUPS, cli
 from tests.cli.kit import World
 
 WRONG = {
@@ -19,7 +20,7 @@ WRONG = {
     ),
     "near a model": (
         ["test", "--fs", "ext4", "--", "true"],
-        "there is no file system model 'ext4'. Did you mean ext4-ordered? [unknown-fs]",
+        "unknown file-system model 'ext4'. Did you mean ext4-ordered? [unknown-fs]",
     ),
     "forgotten value": (
         ["test", "--html", "--", "true"],
@@ -39,11 +40,11 @@ WRONG = {
     "no trace": (["explore"], "missing argument 'TRACE'. See powercut explore --help [usage]"),
     "nothing to weigh": (
         ["syncs", "--check", "true"],
-        "give a program to run, or a trace with --trace: one of them. See powercut syncs --help [usage]",
+        "give either a program to run or a trace with --trace. See powercut syncs --help [usage]",
     ),
     "two things to weigh": (
         ["syncs", "--trace", "t", "--", "true"],
-        "give a program to run, or a trace with --trace: one of them. See powercut syncs --help [usage]",
+        "give either a program to run or a trace with --trace. See powercut syncs --help [usage]",
     ),
     "record without a trace": (["record", "--", "true"], "missing option '-o'. See powercut record --help [usage]"),
     "no finding": (["replay"], "missing argument 'FINDING'. See powercut replay --help [usage]"),
@@ -53,15 +54,15 @@ WRONG = {
     ),
     "negative states": (
         ["test", "--max-states", "-1", "--", "true"],
-        "max-states cannot be negative, as -1 is. [bad-setting]",
+        "max-states must not be negative, but is -1. [bad-setting]",
     ),
     "negative workers": (
         ["test", "--workers", "-1", "--", "true"],
-        "workers must be from 0 (one for each core) to 1024, not -1. [bad-setting]",
+        "workers must be between 0 (one per core) and 1024, not -1. [bad-setting]",
     ),
     "too many workers": (
         ["test", "--workers", "99999", "--", "true"],
-        "workers must be from 0 (one for each core) to 1024, not 99999. [bad-setting]",
+        "workers must be between 0 (one per core) and 1024, not 99999. [bad-setting]",
     ),
     "no time": (["test", "--timeout", "0", "--", "true"], "timeout must be more than 0 seconds, not 0. [bad-setting]"),
     "no number": (
@@ -74,15 +75,15 @@ WRONG = {
     ),
     "budget": (
         ["test", "--budget", "never", "--", "true"],
-        "'never' is not a length of time. Write it like 30s, 5m or 1h. [bad-budget]",
+        "'never' is not a duration. Write it like 30s, 5m or 1h. [bad-budget]",
     ),
     "negative budget": (
         ["test", "--budget", "-3s", "--", "true"],
-        "'-3s' is not a length of time. Write it like 30s, 5m or 1h. [bad-budget]",
+        "'-3s' is not a duration. Write it like 30s, 5m or 1h. [bad-budget]",
     ),
     "file system": (
         ["test", "--fs", "xfs,zfs", "--", "true"],
-        "there is no file system model 'zfs'. Known: ext4-ordered, ext4-writeback, ext4-journal, ext4-nodelalloc, "
+        "unknown file-system model 'zfs'. Known: ext4-ordered, ext4-writeback, ext4-journal, ext4-nodelalloc, "
         "ext4-noauto_da_alloc, xfs, btrfs, posix, linux, all. [unknown-fs]",
     ),
     "unset variable": (["test", "--dir", "", "--", "true"], "dir is empty. [bad-setting]"),
@@ -122,7 +123,20 @@ def test_powercut_alone_explains_itself(world: World) -> None:
     assert ended.code == 2
     assert ended.out.startswith("Usage: powercut ")
     assert all(f"\n  {name} " in ended.out for name in COMMANDS)
-    assert "..." not in ended.out.partition("\nCommands:")[2], "no line is cut"
+    assert [title for title in GROUPS if f"\n{title}:\n" in ended.out] == list(GROUPS)
+    assert "..." not in ended.out.partition("\nMain commands:")[2], "no line is cut"
+
+
+@pytest.mark.parametrize("command", ["test", "explore", "record", "race", "syncs", "resume"])
+def test_help_has_every_option_once_in_a_group(world: World, command: str) -> None:
+    out = world.run(command, "--help").out
+    group = cli.get_command(click.Context(cli), command)
+    assert group is not None
+    options = [option for option in group.params if isinstance(option, click.Option)]
+    assert [option.opts[0] for option in options if out.count(f"\n  {option.opts[0]} ") != 1] == []
+    assert "\nOptions:\n" not in out
+    others = out.partition("\nOther options:\n")[2].splitlines()
+    assert [line.split()[:2] for line in others] == [["-h,", "--help"]]
 
 
 def test_help_tells_the_exit_codes_and_needs_no_heavy_modules() -> None:
@@ -165,7 +179,7 @@ def test_the_folder_we_are_in_is_gone(world: World) -> None:
         text=True,
     )
     assert done.returncode == 3
-    assert done.stderr.splitlines()[-1] == "powercut: the current folder does not exist any more. [no-current-folder]"
+    assert done.stderr.splitlines()[-1] == "powercut: the current folder no longer exists. [no-current-folder]"
 
 
 def test_a_mistake_in_powercut_is_one_line_too(world: World) -> None:
@@ -179,6 +193,6 @@ def test_a_mistake_in_powercut_is_one_line_too(world: World) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=world.here)
     assert done.returncode == 3
     assert done.stderr == (
-        "powercut: this is a mistake in powercut: KeyError: 'x' (<string>:2). Please report it; POWERCUT_DEBUG=1 shows "
+        "powercut: this is a bug in powercut: KeyError: 'x' (<string>:2). Please report it; POWERCUT_DEBUG=1 shows "
         "more. [bug]\n"
     )

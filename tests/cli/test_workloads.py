@@ -20,18 +20,18 @@ def make_executable(path: Path, text: bytes) -> None:
 
 
 CANNOT_START = {
-    "nosuchprogram": "there is no program 'nosuchprogram' to run. Is it in your PATH? [no-such-program]",
-    "check": "there is no program 'check' to run. Did you mean ./check? [no-such-program]",
-    "./nosuch": "there is no program './nosuch' to run. [no-such-program]",
-    "sh -c true": "there is no program 'sh -c true' to run. Give the program and its arguments as separate words, "
-    "without quotes around all. [no-such-program]",
-    "x" * 300: f"there is no program '{'x' * 300}' to run. Is it in your PATH? [no-such-program]",
+    "nosuchprogram": "cannot find the program 'nosuchprogram'. Is it in your PATH? [no-such-program]",
+    "check": "cannot find the program 'check'. Did you mean ./check? [no-such-program]",
+    "./nosuch": "cannot find the program './nosuch'. [no-such-program]",
+    "sh -c true": "cannot find the program 'sh -c true'. Give the program and its arguments as separate words, "
+    "not in one pair of quotes. [no-such-program]",
+    "x" * 300: f"cannot find the program '{'x' * 300}'. Is it in your PATH? [no-such-program]",
     "./data": "'./data' is a folder, not a program. [no-such-program]",
-    "./check": "'./check' is not executable. Make it executable with chmod +x, or name its interpreter before it. "
+    "./check": "'./check' is not executable. Make it executable with chmod +x, or put its interpreter in front. "
     "[not-executable]",
-    "./interpreter": "'./interpreter' cannot be run. Is the interpreter of its first line there, and is it made for "
-    "this machine? [not-executable]",
-    "": "there is no program '' to run. Is it in your PATH? [no-such-program]",
+    "./interpreter": "cannot run './interpreter'. Does the interpreter in its first line exist, and is the program "
+    "built for this machine? [not-executable]",
+    "": "cannot find the program ''. Is it in your PATH? [no-such-program]",
 }
 
 
@@ -45,22 +45,22 @@ def test_programs_that_cannot_be_started(world: World, name: str) -> None:
 
 
 FAILS = {
-    "echo never mind; echo some words >&2; exit 7": "ended with exit status 7. It must succeed when nothing goes wrong."
-    " Its last words:\nsome words [workload-failed]",
-    "echo only this; exit 1": "ended with exit status 1. It must succeed when nothing goes wrong. Its last words:\n"
+    "echo never mind; echo some words >&2; exit 7": "exited with status 7. It must exit with 0 without a crash."
+    " Its last output:\nsome words [workload-failed]",
+    "echo only this; exit 1": "exited with status 1. It must exit with 0 without a crash. Its last output:\n"
     "only this [workload-failed]",
-    "exit 1": "ended with exit status 1. It must succeed when nothing goes wrong. [workload-failed]",
-    "kill -SEGV $$": "was killed by signal 11 (Segmentation fault). It must succeed when nothing goes wrong. "
+    "exit 1": "exited with status 1. It must exit with 0 without a crash. [workload-failed]",
+    "kill -SEGV $$": "was killed by signal 11 (Segmentation fault). It must exit with 0 without a crash. "
     "[workload-failed]",
-    r"printf '\033[2Jgone\377\000' >&2; exit 1": "ended with exit status 1. It must succeed when nothing goes wrong. "
-    "Its last words:\n�[2Jgone�� [workload-failed]",
+    r"printf '\033[2Jgone\377\000' >&2; exit 1": "exited with status 1. It must exit with 0 without a crash. "
+    "Its last output:\n�[2Jgone�� [workload-failed]",
 }
 
 
 @pytest.mark.parametrize("script", FAILS)
 def test_programs_that_fail_are_shown_with_their_last_words(world: World, script: str) -> None:
     ended = world.test(workload=script)
-    assert ended.err == f"{RECORDING}powercut: the workload {f'sh -c {script}'!r} {FAILS[script]}\n"
+    assert ended.err == f"{RECORDING}powercut: the program {f'sh -c {script}'!r} {FAILS[script]}\n"
     assert (ended.out, ended.code) == ("", 3)
 
 
@@ -82,7 +82,7 @@ def test_a_program_that_writes_nothing(world: World) -> None:
 
 def test_a_daemon_that_lingers_is_ended_and_named(world: World) -> None:
     ended = world.test(workload=f"{SAVE}; (setsid sleep 61 &)")
-    assert "processes were still running in the background 2 s after the program ended: they were killed" in ended.err
+    assert "killed processes that were still running in the background 2 s after the program ended" in ended.err
     assert ended.code == 1
     assert "sleep 61" not in world.running()
 

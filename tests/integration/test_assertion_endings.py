@@ -128,8 +128,8 @@ def test_helper_is_no_child_of_the_program(program: str) -> None:
 
 def test_environment_chooses_model_and_workers(program: str) -> None:
     report = alone(program, "exit", POWERCUT_MODEL="hops", POWERCUT_WORKERS="3").stderr
-    assert "no fence made it so" in report
-    assert "under the model hops" in report
+    assert "but no fence followed" in report
+    assert "(model hops)" in report
     wrong = alone(program, "exit", POWERCUT_MODEL="z80", POWERCUT_WORKERS="no", POWERCUT_BUFFER="0").stderr
     assert [code for code in ("unknown-model", "bad-number") if f"[{code}]" in wrong] == ["unknown-model", "bad-number"]
     assert failing_lines(wrong) == [LAST]

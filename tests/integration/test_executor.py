@@ -324,7 +324,7 @@ def test_scratch_folders_that_are_not_ours_stay(tmp_path: Path) -> None:
 
 
 def test_scratch_in_the_data_folder_is_refused(data: Path) -> None:
-    with pytest.raises(ScratchError, match="lies in the data folder"):
+    with pytest.raises(ScratchError, match="is inside the data folder"):
         make_scratch(ScratchPolicy(folder=data), data, 1, False)
 
 

@@ -94,7 +94,7 @@ def test_reports_tell_what_was_done(
     assert heal_command.main(["--log", "log", "--plan", "--json", "-", *restart], standalone_mode=False) == 0
     planned = json.loads(capsys.readouterr().out)
     assert planned["outcome"] == "planned" and planned["healing"] is None and planned["undo"] is None
-    assert planned["failure"] == "died of signal 11" and len(planned["attempts"]) == 1
+    assert planned["failure"] == "was killed by signal 11" and len(planned["attempts"]) == 1
     words = ["--log", "log", "--yes", "--json", "healed.json", "--html", str(page), *restart]
     assert heal_command.main(words, standalone_mode=False) == 0
     healed = json.loads(Path("healed.json").read_text())

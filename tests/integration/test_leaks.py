@@ -61,9 +61,9 @@ def test_only_what_is_lost_is_listed_with_the_line_that_allocated_it(finder: Fin
     place = session.place(leak.record)
     assert place is not None and place.line is not None
     assert "SITE: lost" in SOURCE.read_text().splitlines()[place.line - 1]
-    when = "between pc_recover_begin and pc_recover_end" if how == "mark" else "in all"
+    when = "between pc_recover_begin and pc_recover_end" if how == "mark" else "in total"
     touched = KNOWN - 2  # neither what is known by a path, nor what is behind one
-    said = f"restarted, the service ended with exit status 0; {when} it touched {touched} of {KNOWN + 1} objects"
+    said = f"the restarted service exited with status 0; {when} it touched {touched} of {KNOWN + 1} objects"
     assert finder.said == [said]
 
 

@@ -113,9 +113,9 @@ def test_what_cannot_fail_is_no_news(data: Path) -> None:
 
 
 NOT_UNDERSTOOD = {
-    "ctypes.CDLL(None).syscall(425, 4, 0)": "it does system call 425",  # io_uring_setup
-    "ctypes.CDLL(None).chroot(b'.')": "it does system call 161",
-    "ctypes.CDLL(None).ptrace(0, 0, 0, 0)": "it does system call 101",
+    "ctypes.CDLL(None).syscall(425, 4, 0)": "it uses unknown system call 425",  # io_uring_setup
+    "ctypes.CDLL(None).chroot(b'.')": "it uses unknown system call 161",
+    "ctypes.CDLL(None).ptrace(0, 0, 0, 0)": "it uses unknown system call 101",
     "ctypes.CDLL(None).open(1, 0)": "it uses a name that could not be read",
     "socket.create_connection(socket.create_server(('127.0.0.1', 0)).getsockname())": "it talks to another process",
 }

@@ -240,7 +240,7 @@ def test_a_32_bit_program_runs_without_the_tool(data: Path) -> None:
         pytest.skip("no 32-bit programs here")
     run = record(data, ["sh", "-c", f"{program}; test $? = 5"], "--memory-tool", str(TOOL))
     assert run.trace.meta["exit"] == b"exited 0"
-    assert run.trace.notes() == [f"{program} is a 32-bit program: its calls are not followed"]
+    assert run.trace.notes() == [f"{program} is a 32-bit program; its calls are not recorded"]
 
 
 def test_questions_of_the_program_itself_are_not_answered(data: Path) -> None:

@@ -155,7 +155,7 @@ def test_settings_come_from_files_markers_calls_and_the_command_line(
 @pytest.mark.parametrize(
     ("options", "ini", "words"),
     [
-        (["--powercut-fs", "zfs"], "", "there is no file system model 'zfs'"),
+        (["--powercut-fs", "zfs"], "", "unknown file-system model 'zfs'"),
         (["--powercut-max-states", "0"], "", "Nothing tested. "),
         ([], "powercut_seed = x", "powercut_seed in"),
         (["--powercut-replay", "9/abc"], "", "there is no saved run 9"),

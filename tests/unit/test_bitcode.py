@@ -133,7 +133,7 @@ def test_steps_of_the_slice_go_first_and_none_is_lost() -> None:
     steps = [Step(number, frozenset({number}), "why") for number in range(len(places))]
     ordered = list(in_order(steps, found, places.__getitem__))
     assert [step.cause for step in ordered] == [2, 3, 4, 1, 0, 5], "what is not known to lead elsewhere stays in front"
-    assert [step.why for step in ordered[:2]] == ["why; its line leads there", "why"]
+    assert [step.why for step in ordered[:2]] == ["why; its line leads to the failing one", "why"]
 
 
 @st.composite

@@ -50,11 +50,11 @@ def test_json_report_lists_each_kind_of_object() -> None:
 def test_python_api_lists_what_is_offered() -> None:
     page = python_api.reference()
     assert re.findall(r"^## powercut\.(\w+)$", page, re.MULTILINE) == powercut.__all__
-    assert "- `workload`: a command as an argument list" in page
+    assert "- `workload`: the program: a command as an argument list" in page
 
 
 def test_messages_are_listed_as_they_are_printed() -> None:
-    assert "| `unknown-fs` | there is no file system model …. |" in messages.reference()
+    assert "| `unknown-fs` | unknown file-system model …. |" in messages.reference()
     assert messages.messages()["no-such-folder"].files == {"private_copy.py"}
 
 

@@ -34,8 +34,8 @@ def report(text: str = "words", outcome: HealOutcome = HealOutcome.HEALED) -> He
         steps=[StepDocument(place, 1.25, text, 3, 96, False), StepDocument(place, 61.0, text, 1, 8, True)],
         attempts=[
             AttemptDocument(0, "died of signal 11", False, 0.125, text),
-            AttemptDocument(3, "ended with exit status 5", False, 0.1, text),
-            AttemptDocument(1, "ended with exit status 0", True, 0.1, ""),
+            AttemptDocument(3, "exited with status 5", False, 0.1, text),
+            AttemptDocument(1, "exited with status 0", True, 0.1, ""),
         ],
         outcome=outcome,
         healing=HealingDocument("purge", 0.5, 1, 8, 0.5) if outcome is not HealOutcome.PLANNED else None,
@@ -59,7 +59,7 @@ def test_the_page_shows_the_plan_and_the_attempts() -> None:
     ]
     assert rows(page, "attempts") == [
         ["1", "0 updates", "died of signal 11", "0.1 s", "main.c"],
-        ["2", "3 updates", "ended with exit status 5", "0.1 s", "main.c"],
+        ["2", "3 updates", "exited with status 5", "0.1 s", "main.c"],
         ["3", "1 update", "works", "0.1 s", ""],
     ]
     text = page.text_content()

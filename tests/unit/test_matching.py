@@ -146,11 +146,11 @@ def test_what_differs_is_said_of_each_kind() -> None:
         (b"d/f", "attribute user.v missing instead of '1'"),
         (b"d/f", "1 bytes long instead of 0"),
         (b"l", "points to d instead of d/f"),
-        (b"n", "a file is there, and should not be"),
+        (b"n", "a file that should not exist"),
     ]
     (row,) = powercut.match(writer.trace(), ObservedImage({b"l": folder_node()}), "xfs", after="done").rows
     assert [(d.path, d.what) for d in row.differences] == [
-        (b"d", "not there; a folder should be"),
+        (b"d", "missing; should be a folder"),
         (b"l", "a folder instead of a symbolic link"),
     ]
 
@@ -278,7 +278,7 @@ def test_a_special_file_that_the_program_never_made_is_a_difference(tmp_path: Pa
     os.mkfifo(tmp_path / "pipe")
     (row,) = powercut.match(counting(), tmp_path, "xfs").rows
     assert not row.possible
-    assert [d.what for d in row.differences] == ["a special file is there, and should not be"]
+    assert [d.what for d in row.differences] == ["a special file that should not exist"]
 
 
 def refused(image: object, **options: object) -> tuple[type, str]:
@@ -335,7 +335,7 @@ def test_a_trace_that_was_cut_decides_only_what_it_holds() -> None:
     assert found.notes
     unknown = powercut.match(trace, log(b"0\n1\n"), "xfs")
     assert (unknown.possible, unknown.decided) == (False, False)
-    assert unknown.rows[0].doubt.startswith("the trace was cut short")
+    assert unknown.rows[0].doubt.startswith("the trace is truncated")
     before = powercut.match(trace, log(b"0\n1\n"), "xfs", before="e0")  # which the trace holds whole
     assert (before.possible, before.decided) == (False, True)
     foreign = powercut.match(trace, ObservedImage({b"other": file_node(b"")}), "xfs")

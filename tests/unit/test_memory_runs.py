@@ -153,5 +153,5 @@ def test_a_memory_event_outside_a_run_is_refused() -> None:
 def test_a_stack_that_is_not_there_is_refused() -> None:
     writer = TraceWriter()
     writer.memory([(501, 0, 0, 1, MemoryKind.FILE, 0), (1, 0, 9, 1, MemoryKind.STORE, 8)])
-    with pytest.raises(UsageError, match="not there"):
+    with pytest.raises(UsageError, match="missing"):
         writer.trace()

@@ -175,16 +175,16 @@ def test_a_grammar_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("threads = 3", "threads = 0", "threads must be from 1 to 64"),
-        ("{command}", "{order}", "line must hold {command}"),
-        ("{value}", "{worth}", "there is no parameter.worth"),
-        ("{value}", "{Value}", "command.put has {Value}: a blank has small letters"),
-        ('"^no: "', '"("', "refused is no regular expression"),
-        ("most = 9", "most = -1", "least is 0, more than most"),
-        ('["a"]', "[]", "values must hold at least one word"),
+        ("threads = 3", "threads = 0", "threads must be between 1 and 64"),
+        ("{command}", "{order}", "line must contain {command}"),
+        ("{value}", "{worth}", "parameter.worth is missing"),
+        ("{value}", "{Value}", "command.put has {Value}, but placeholders consist of small letters"),
+        ('"^no: "', '"("', "refused is not a regular expression"),
+        ("most = 9", "most = -1", "least (0) must not be more than most (-1)"),
+        ('["a"]', "[]", "values must contain at least one word"),
         ("most = 9", "mots = 9", "mots"),
         ("[command.put]", "[[command.put]]", "command"),
-        ('last = ["quit"]', 'populate = "fill"', "populate names 'fill'"),
+        ('last = ["quit"]', 'populate = "fill"', "populate is 'fill', which is not a command"),
         ("threads = 3", "threads = ", "line 2"),
     ],
 )
@@ -208,5 +208,5 @@ def test_refused_commands_are_counted_and_only_refusals_are_an_error(tmp_path: P
     assert (some.commands, some.refused, some.share, some.said) == (8, 2, 0.25, "no: put")
     some.check("g")
     Refusals().check("g")
-    with pytest.raises(UsageError, match=r"g: the program refused all 2 commands \(100 %"):
+    with pytest.raises(UsageError, match=r"g: the program refused all 2 commands, the first with 'no: a'"):
         grammar.refusals(2, b"no: a\nno: b\n").check("g")

@@ -37,23 +37,23 @@ KNOWN = (
     "seed, cache, tear, scratch, output, namespaces, stacks, lint, equivalence, baseline, race"
 )
 WRONG = {
-    'dirr = "x"': "there is no setting 'dirr'. Did you mean dir?",
-    "max_states = 3": "there is no setting 'max_states'. Did you mean max-states?",
-    "xyzzy = 3": f"there is no setting 'xyzzy'. Known settings: {KNOWN}.",
-    "[tool.powercut]\nfs = 'xfs'": "there is no setting 'tool'. Known settings: " + KNOWN + ".",
+    'dirr = "x"': "unknown setting 'dirr'. Did you mean dir?",
+    "max_states = 3": "unknown setting 'max_states'. Did you mean max-states?",
+    "xyzzy = 3": f"unknown setting 'xyzzy'. Known settings: {KNOWN}.",
+    "[tool.powercut]\nfs = 'xfs'": "unknown setting 'tool'. Known settings: " + KNOWN + ".",
     "dir = 3": "dir must be text, not 3.",
     "fs = [1]": "fs must be text, not [1].",
     "budget = true": "budget must be text, not True.",
     "max-states = 1.5": "max-states must be a whole number, not 1.5.",
-    "max-states = -1": "max-states cannot be negative, as -1 is.",
+    "max-states = -1": "max-states must not be negative, but is -1.",
     "workers = true": "workers must be a whole number, not True.",
-    "workers = -2": "workers must be from 0 (one for each core) to 1024, not -2.",
+    "workers = -2": "workers must be between 0 (one per core) and 1024, not -2.",
     'timeout = "3"': "timeout must be a number, not '3'.",
     "timeout = nan": "timeout must be more than 0 seconds, not nan.",
     "timeout = 0": "timeout must be more than 0 seconds, not 0.",
     "tear = 1": "tear must be true or false, not 1.",
     'dir = ""': "dir is empty.",
-    r'dir = "a\u0000b"': "dir must not hold a NUL character.",
+    r'dir = "a\u0000b"': "dir must not contain a NUL character.",
 }
 
 
@@ -75,7 +75,7 @@ def test_values_that_only_their_own_part_understands(tmp_path: Path) -> None:
         with pytest.raises(UsageError) as caught:
             load_settings(tmp_path, given)
         assert caught.value.slug == slug
-    with pytest.raises(UsageError, match=r"there is no setting 'max-stats'\. Did you mean max-states"):
+    with pytest.raises(UsageError, match=r"unknown setting 'max-stats'\. Did you mean max-states"):
         load_settings(tmp_path, {"max_stats": 3})
 
 
@@ -110,5 +110,5 @@ def test_lengths_of_time(text: str, expected: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "s", "-1", "1d", "1h30m", "1e3", "nan", "inf", "9" * 400, "1,5", "٣x"])
 def test_what_is_no_length_of_time(text: str) -> None:
-    with pytest.raises(UsageError, match="is not a length of time"):
+    with pytest.raises(UsageError, match="is not a duration"):
         seconds(text)

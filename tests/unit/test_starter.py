@@ -21,7 +21,7 @@ NAMES = st.text(min_size=1) | st.just(HOSTILE) | st.sampled_from(['a"b', "a'b", 
 @settings(max_examples=60)
 @given(NAMES, st.sampled_from(["json", "sqlite", "bytes"]), NAMES)
 def test_any_name_and_any_word_make_valid_files(name: str, form: str, said: str) -> None:
-    found = Survey(".", [Changed(name, 3, form)], 0, said, maps=True)
+    found = Survey(".", [Changed(name, 3, form, 3, whole=True)], 1, said, maps=True)
     compile(check_text(found), "check", "exec")
     written = settings_text(found, ["prog", said], "data").encode("utf-8", "replace").decode()
     assert tomllib.loads(written) == {"dir": "data", "check": "python3 powercut_check.py"}
@@ -44,3 +44,35 @@ def judged(folder: Path, content: str | None, acked: str) -> int:
         (folder / "s.json").write_text(content)
     env = {"POWERCUT_DIR": str(folder), "POWERCUT_ACKED": str(folder / "acked")}
     return subprocess.run([sys.executable, str(folder / "check.py")], env=env, capture_output=True).returncode
+
+
+OLD, NEW = b"old content", b"new content!"
+REFUSED = {  # what the built-in check refuses -> what the generated check prints, or the reason why it cannot know
+    "empty": (b"", "f is empty"),
+    "missing": (None, "f is missing"),
+    "torn": (NEW[:5], "one of these files is neither old nor new: 'f'"),
+}
+
+
+@pytest.mark.parametrize("form", ["bytes", "json", "sqlite"])
+@pytest.mark.parametrize("how", REFUSED)
+def test_the_check_is_not_weaker_than_the_built_in_one_without_saying_so(tmp_path: Path, how: str, form: str) -> None:
+    content, said = REFUSED[how]
+    text = check_text(Survey(".", [Changed("f", len(NEW), form, len(OLD), whole=True)], 0, "", maps=False))
+    (tmp_path / "check.py").write_text(text)
+    (tmp_path / "acked").write_text("")
+    if content is not None:
+        (tmp_path / "f").write_bytes(content)
+    env = {"POWERCUT_DIR": str(tmp_path), "POWERCUT_ACKED": str(tmp_path / "acked")}
+    done = subprocess.run([sys.executable, str(tmp_path / "check.py")], env=env, capture_output=True, text=True)
+    assert (done.returncode == 1 and done.stderr) or said in text
+    if how != "torn":
+        assert said in done.stderr
+
+
+def test_a_check_that_is_not_weaker_does_not_say_so() -> None:
+    written_once = Changed("log", 5, "bytes")
+    assert "weaker" not in check_text(Survey(".", [written_once], 0, "", maps=False))
+    assert "although it was synced" in check_text(Survey(".", [written_once], 2, "", maps=False))
+    many = [Changed(f"f{number}", 5, "bytes", 5, whole=True) for number in range(9)]
+    assert "one of 4 more files, which this check does not test" in check_text(Survey(".", many, 0, "", maps=False))

@@ -103,7 +103,8 @@ enum pc_target pc_call_target(struct pc_recorder *recorder, struct pc_thread *th
     call->fd = pc_dup_remote(thread, fd);
     if (call->fd < 0) {
         if (fd >= 0 && errno != EBADF && errno != ESRCH)
-            pc_note(recorder, NULL, "the descriptors of process %d cannot be looked at (%s): not followed",
+            pc_note(recorder, NULL,
+                    "cannot read the open files of process %d (%s); changes through them are ignored",
                     thread->tgid, strerror(errno));
         return PC_TARGET_NONE;
     }
@@ -138,5 +139,5 @@ enum pc_verdict pc_call_path(struct pc_recorder *recorder, struct pc_thread *thr
 }
 
 void pc_call_lost(struct pc_recorder *recorder, struct pc_thread *thread, const char *what) {
-    pc_note(recorder, thread, "a call of %s could not be followed: the recording may lack a change", what);
+    pc_note(recorder, thread, "could not record a call of %s; the recording may lack a change", what);
 }

@@ -149,7 +149,7 @@ static void emit_write(struct pc_recorder *recorder, struct pc_thread *thread, u
     pc_emit(recorder, &event);
     if (got < length)
         pc_note(recorder, thread,
-                "bytes written to a file of the data folder could not be read: taken as zero");
+                "could not read bytes written to a file of the data folder; treated as zeros");
 }
 
 static struct pc_event output_event(struct pc_recorder *recorder, struct pc_thread *thread) {
@@ -238,7 +238,7 @@ static void emit_copied_output(struct pc_recorder *recorder, struct pc_thread *t
         event.length = read_back(call->source, offset, room, (size_t)call->result);
         pc_writer_blob_commit(recorder->writer, event.length);
     } else {
-        pc_note(recorder, thread, "bytes were spliced from a pipe to an output: their content is not known");
+        pc_note(recorder, thread, "bytes were spliced from a pipe to an output; their content is unknown");
     }
     pc_emit(recorder, &event);
 }

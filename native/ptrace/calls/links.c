@@ -82,7 +82,7 @@ static bool done(struct pc_recorder *recorder, struct pc_thread *thread, const c
     if (call->result == -EXDEV && call->from.inside != call->to.inside && call->to.known)
         pc_note(recorder, thread,
                 "%s from %s to %s failed with EXDEV because the data folder is a separate mount while "
-                "recorded: choose --dir so that it holds both",
+                "recorded: choose --dir so that it contains both",
                 what, call->from.path, call->to.path);
     if (call->result < 0)
         return false;
@@ -117,7 +117,7 @@ static void emit_imported_data(struct pc_recorder *recorder, struct pc_thread *t
         pc_emit(recorder, &event);
     }
     if (got < event.length)
-        pc_note(recorder, thread, "%s came from outside the data folder and could not be read", to->path);
+        pc_note(recorder, thread, "could not read %s, which came from outside the data folder", to->path);
     if (file >= 0)
         close(file);
 }
@@ -136,7 +136,7 @@ static void emit_import(struct pc_recorder *recorder, struct pc_thread *thread) 
     pc_place_look(to);
     if (!to->exists || !S_ISREG(to->status.st_mode)) {
         pc_note(recorder, thread,
-                "%s was moved in from outside the data folder and is no regular file: not followed",
+                "%s was moved in from outside the data folder and is not a regular file; it is ignored",
                 to->path);
         return;
     }
@@ -154,7 +154,8 @@ static void emit_import(struct pc_recorder *recorder, struct pc_thread *thread) 
 static void emit_export(struct pc_recorder *recorder, struct pc_thread *thread) {
     const struct pc_place *from = &thread->call.from;
     if (S_ISDIR(from->status.st_mode)) {
-        pc_note(recorder, thread, "the folder %s was moved out of the data folder: not followed", from->path);
+        pc_note(recorder, thread, "the folder %s was moved out of the data folder; the move is ignored",
+                from->path);
         return;
     }
     struct pc_event event = pc_event_of(recorder, thread, PC_UNLINK);
@@ -190,7 +191,7 @@ static void leave_rename(struct pc_recorder *recorder, struct pc_thread *thread)
     bool crosses = call->from.inside != call->to.inside;
     if (crosses && (call->flags & RENAME_EXCHANGE) != 0)
         pc_note(recorder, thread,
-                "%s and %s were exchanged across the border of the data folder: not followed",
+                "%s and %s were exchanged across the border of the data folder; the exchange is ignored",
                 call->from.path, call->to.path);
     else if (!crosses)
         emit_rename(recorder, thread);
@@ -199,7 +200,7 @@ static void leave_rename(struct pc_recorder *recorder, struct pc_thread *thread)
     else
         emit_export(recorder, thread);
     if ((call->flags & RENAME_WHITEOUT) != 0)
-        pc_note(recorder, thread, "RENAME_WHITEOUT is not followed: the device it leaves at %s is missing",
+        pc_note(recorder, thread, "RENAME_WHITEOUT is not supported; the device it leaves at %s is missing",
                 call->from.path);
 }
 

@@ -119,9 +119,10 @@ static enum pc_verdict enter_refused(struct pc_recorder *recorder, struct pc_thr
 
 static void leave_refused(struct pc_recorder *recorder, struct pc_thread *thread) {
     bool ring = thread->call.number == SYS_io_uring_setup;
-    pc_note(recorder, thread,
-            "%s was refused with ENOSYS: its writes cannot be seen. Most programs then use plain calls",
-            ring ? "io_uring" : "Linux AIO (io_setup)");
+    pc_note(
+        recorder, thread,
+        "%s was refused with ENOSYS, as powercut cannot see its writes. Most programs then use plain calls",
+        ring ? "io_uring" : "Linux AIO (io_setup)");
 }
 
 const struct pc_call_entry pc_calls_mappings[] = {

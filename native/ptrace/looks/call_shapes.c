@@ -110,7 +110,7 @@ int pc_look_fd(struct pc_recorder *recorder, struct pc_thread *thread, int fd, s
             pc_note(recorder, NULL, "it uses a block device");
         close(copy);
     } else if (fd >= 0 && errno != EBADF)
-        pc_note(recorder, NULL, "its descriptors cannot be looked at (%s)", strerror(errno));
+        pc_note(recorder, NULL, "its open files cannot be read (%s)", strerror(errno));
     return -1;
 }
 

@@ -156,7 +156,7 @@ static void look_exec(struct pc_recorder *recorder, struct pc_thread *thread, in
         return;
     if (name[0] == '\0') {
         look_bytes(recorder, thread, dirfd, 0, PC_LOOK_ALL);
-        pc_note(recorder, NULL, "it executes a file that has no name");
+        pc_note(recorder, NULL, "it executes a file without a name");
         return;
     }
     pc_look_exec(recorder, thread, dirfd, name);
@@ -266,6 +266,5 @@ void pc_look_call(struct pc_recorder *recorder, struct pc_thread *thread) {
     pc_mappings_before(recorder, thread);
     if (!pc_look_by_shape(recorder, thread) && !look_at_transfer(recorder, thread) &&
         !look_at_change(recorder, thread))
-        pc_note(recorder, NULL, "it does system call %d, of which it is not known what it looks at",
-                thread->call.number);
+        pc_note(recorder, NULL, "it uses unknown system call %d", thread->call.number);
 }

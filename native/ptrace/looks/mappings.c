@@ -362,7 +362,7 @@ void pc_mappings_end(struct pc_recorder *recorder) {
         return;
     give_up(recorder);
     if (mappings->begun && (!pc_pages_scanned(&now) || now != mappings->scanned))
-        pc_note(recorder, NULL, "memory was short while it ran");
+        pc_note(recorder, NULL, "memory was low while it ran");
     pc_lone_pages_end(&mappings->lone_pages);
     pc_number_set_free(&mappings->whole);
     pc_number_set_free(&mappings->vforkers);

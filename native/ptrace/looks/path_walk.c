@@ -194,7 +194,7 @@ void pc_look_walk(struct pc_recorder *recorder, struct pc_thread *thread, int di
     else
         walk.lost |= errno != EBADF;
     if (walk.lost)
-        pc_note(recorder, NULL, "it uses a name that could not be followed: %s", name);
+        pc_note(recorder, NULL, "it uses a path that could not be resolved: %s", name);
     *looked = walk.at;
 }
 

@@ -114,7 +114,7 @@ static void follow(struct pc_recorder *recorder, int listener, pid_t pid) {
             break;
     }
     if (end < 0)
-        pc_note(recorder, NULL, "it could not be waited for");
+        pc_note(recorder, NULL, "powercut could not wait for its end");
     close(end);
     become(&thread, 0);
 }

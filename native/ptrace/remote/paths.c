@@ -103,7 +103,8 @@ static bool on_device(struct pc_recorder *recorder, const struct pc_place *place
         return true;
     if (strlen(place->path) <= recorder->dir_length)
         return true; /* the data folder itself, whose parent may well be elsewhere */
-    pc_note(recorder, NULL, "%s lies on another file system than the data folder: not followed", place->path);
+    pc_note(recorder, NULL, "%s is on another file system than the data folder; changes to it are ignored",
+            place->path);
     return false;
 }
 

@@ -89,7 +89,8 @@ bool pc_fd_inside(struct pc_recorder *recorder, int fd, const struct stat *statu
     if (!pc_fd_path(fd, path, sizeof(path)) || pc_below_dir(recorder, path) == NULL)
         return false;
     if (!same_device) {
-        pc_note(recorder, NULL, "%s lies on another file system than the data folder: not followed", path);
+        pc_note(recorder, NULL,
+                "%s is on another file system than the data folder; changes to it are ignored", path);
         return false;
     }
     /* A nameless inode's number may come back outside without any event: ask anew each time. */
@@ -149,7 +150,7 @@ void pc_note(struct pc_recorder *recorder, struct pc_thread *thread, const char 
     if (recorder->notes.count > NOTE_LIMIT || !pc_number_set_add(&recorder->notes, hash_text(text)))
         return;
     if (recorder->notes.count > NOTE_LIMIT)
-        snprintf(text, sizeof(text), "more notes like these are left out");
+        snprintf(text, sizeof(text), "more notes like these were omitted");
     struct pc_event event = {.kind = PC_NOTE};
     if (thread != NULL)
         event = pc_event_of(recorder, thread, PC_NOTE);

@@ -77,8 +77,7 @@ static void snap_file(struct walk *walk, int folder, const char *name, const str
         return;
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
     if (file < 0 || !snap_content(walk, file, status->st_ino, status->st_size))
-        pc_note(walk->recorder, NULL, "%s/%s cannot be read: taken as zeros", walk->recorder->dir,
-                walk->path);
+        pc_note(walk->recorder, NULL, "cannot read %s/%s; treated as zeros", walk->recorder->dir, walk->path);
     if (file >= 0)
         close(file);
 }
@@ -102,7 +101,7 @@ static void snap_folder(struct walk *walk, int parent, const char *name, const s
     if (folder >= 0)
         walk_folder(walk, folder); /* closes it */
     else
-        pc_note(walk->recorder, NULL, "the folder %s/%s cannot be read: left out", walk->recorder->dir,
+        pc_note(walk->recorder, NULL, "cannot read the folder %s/%s; it is left out", walk->recorder->dir,
                 walk->path);
 }
 
@@ -112,7 +111,7 @@ static void snap_name(struct walk *walk, int folder, const char *name) {
     if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return;
     if (status.st_dev != walk->recorder->dir_dev) {
-        pc_note(walk->recorder, NULL, "%s/%s lies on another file system than the data folder: left out",
+        pc_note(walk->recorder, NULL, "%s/%s is on another file system than the data folder; it is left out",
                 walk->recorder->dir, walk->path);
         return;
     }

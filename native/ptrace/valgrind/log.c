@@ -56,5 +56,5 @@ void pc_grind_log_tell(struct pc_grind_log *log, struct pc_recorder *recorder) {
     (void)!ftruncate(log->file, 0);
     text[got] = '\0';
     if (join(text, told, sizeof(told)) > 0)
-        pc_note(recorder, NULL, "Valgrind, in which the memory tracer runs the program, said: %s", told);
+        pc_note(recorder, NULL, "Valgrind, which runs the program for the memory tracer, printed: %s", told);
 }

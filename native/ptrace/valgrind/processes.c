@@ -127,7 +127,7 @@ static uint64_t used_of(struct pc_grind *grind, const struct process *process) {
     if (used <= PC_CHANNEL_BUFFER && used % sizeof(struct pc_memory) == 0 && used >= process->closed)
         return used;
     pc_note(grind->recorder, NULL,
-            "process %d has damaged the memory it shares with the tracer: some of its stores are lost",
+            "process %d damaged the memory it shares with the tracer; some of its stores are missing",
             process->tgid);
     return process->closed;
 }

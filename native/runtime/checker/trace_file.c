@@ -100,11 +100,11 @@ static const char *check_chunk(struct reading *reading, const struct chunk *chun
         atomic_fetch_add(&reading->channel->threads, 1);
     }
     if (!*engine)
-        return "there is not enough memory";
+        return "out of memory";
     for (uint32_t i = 0; i < chunk->count; i++) {
         struct saved_record record;
         if (!get(reading, &record, sizeof record))
-            return "it ends in a record";
+            return "it is truncated in a record";
         engine_take(*engine, record.word & RECORD_OPERATION,
                     (uint32_t)(record.word >> RECORD_SITE_SHIFT) & RECORD_SITE, record.address,
                     record.word >> RECORD_SIZE_SHIFT);
@@ -116,11 +116,11 @@ static const char *check_chunk(struct reading *reading, const struct chunk *chun
 static const char *read_sites(struct reading *reading, const struct chunk *chunk) {
     uint32_t sites = chunk->owner, strings = chunk->count;
     if (sites > CHANNEL_SITES || strings > CHANNEL_STRINGS)
-        return "it has more places than there can be";
+        return "it has too many places";
     for (uint32_t i = 0; i < sites; i++) {
         struct saved_site saved;
         if (!get(reading, &saved, sizeof saved))
-            return "it ends in a place";
+            return "it is truncated in a place";
         struct channel_site *site = &reading->channel->site[i];
         site->file = saved.file;
         site->function = saved.function;
@@ -129,15 +129,15 @@ static const char *read_sites(struct reading *reading, const struct chunk *chunk
         atomic_store(&site->ready, i != SITE_UNKNOWN);
     }
     if (!get(reading, reading->channel->string, strings))
-        return "it ends in a name";
-    return getc(reading->file) == EOF ? NULL : "something follows its end";
+        return "it is truncated in a name";
+    return getc(reading->file) == EOF ? NULL : "it has data after its end";
 }
 
 static const char *check_all(struct reading *reading) {
     char magic[sizeof MAGIC];
     struct chunk chunk;
     if (!get(reading, magic, sizeof magic) || memcmp(magic, MAGIC, sizeof magic) != 0)
-        return "it is no saved trace of powercut check";
+        return "it is not a saved trace of powercut check";
     while (get(reading, &chunk, sizeof chunk)) {
         if (chunk.ring == SITES_CHUNK)
             return read_sites(reading, &chunk);
@@ -145,13 +145,13 @@ static const char *check_all(struct reading *reading) {
         if (wrong)
             return wrong;
     }
-    return "its end is missing";
+    return "it is truncated";
 }
 
 const char *trace_check(const char *path, struct channel *channel) {
     struct reading *reading = calloc(1, sizeof *reading);
     if (!reading || !(reading->findings = findings_open(channel)))
-        return "there is not enough memory";
+        return "out of memory";
     reading->channel = channel;
     reading->file = fopen(path, "re");
     const char *wrong = reading->file ? check_all(reading) : strerror(errno);

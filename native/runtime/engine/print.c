@@ -65,9 +65,9 @@ void findings_print(const struct channel *channel, int descriptor) {
     }
     uint32_t lost = atomic_load(&channel->lost_findings);
     if (lost)
-        dprintf(descriptor, "powercut: and %u more, for which there was no room\n", lost);
+        dprintf(descriptor, "powercut: %u more findings were dropped for lack of space\n", lost);
     if (told[PC_FAIL] + told[PC_WARN])
-        dprintf(descriptor, "powercut: %u to fix, %u warnings, after %llu operations under the model %s\n",
+        dprintf(descriptor, "powercut: %u failures, %u warnings after %llu operations (model %s)\n",
                 told[PC_FAIL], told[PC_WARN], (unsigned long long)atomic_load(&channel->checked),
                 channel->model);
 }

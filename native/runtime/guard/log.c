@@ -131,8 +131,7 @@ static __attribute__((noinline)) void make_stage(void) {
     if (mine)
         mine->writer = pc_writer_begin();
     if ((!mine || !mine->writer) && pc_segments_are_open()) {
-        complain(
-            "there is no memory for the checkpoint log; the program goes on without it [guard-log-full]");
+        complain("no memory for the checkpoint log; the program continues without it [guard-log-full]");
         pc_segments_leave();
     }
 }
@@ -305,11 +304,11 @@ bool pc_log_open(const char *path, uint64_t first_segment, uint64_t first_sequen
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int lock = folder < 0 ? -1 : openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0) {
-        complain("the checkpoint log %s cannot be written: %s [guard-log]", path, strerror(errno));
+        complain("cannot write the checkpoint log %s: %s [guard-log]", path, strerror(errno));
         return false;
     }
     if (flock(lock, LOCK_EX | LOCK_NB) != 0) { /* held until the program ends */
-        complain("another program writes the checkpoint log %s: this one is not guarded [guard-log-taken]",
+        complain("another program writes the checkpoint log %s, so this one is not guarded [guard-log-taken]",
                  path);
         return false;
     }

@@ -82,7 +82,8 @@ static unsigned number_of(int file) {
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
     ssize_t length = readlink(link, path, sizeof path);
     if (length <= 0 || pool_count == PC_POOLS_MOST || !save_base(pool_count + 1, file, facts.st_size)) {
-        complain("a pool cannot be guarded: its base cannot be saved: %s [guard-base]", strerror(errno));
+        complain("cannot guard a pool, because its content cannot be saved: %s [guard-base]",
+                 strerror(errno));
         return 0;
     }
     pc_pool_known(pool_count + 1, facts.st_dev, facts.st_ino);

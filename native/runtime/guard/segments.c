@@ -112,15 +112,14 @@ static bool turn(void) {
     snprintf(name, sizeof name, "%llu.segment", (unsigned long long)next);
     int file = take_ready(name);
     if (file < 0 && (file = make_segment(name)) < 0) {
-        complain("the checkpoint log cannot grow: %s; the program goes on without it [guard-log-full]",
+        complain("the checkpoint log cannot grow: %s; the program continues without it [guard-log-full]",
                  strerror(errno));
         return false;
     }
     char *at = map(file);
     struct segment *segment = calloc(1, sizeof *segment);
     if (at == MAP_FAILED || !segment) {
-        complain(
-            "there is no memory for the checkpoint log; the program goes on without it [guard-log-full]");
+        complain("no memory for the checkpoint log; the program continues without it [guard-log-full]");
         close(file);
         return false;
     }

@@ -24,7 +24,7 @@ void *next_function(const char *name) {
     void *function = dlsym(RTLD_NEXT, name);
     if (!function) {
         dprintf(2,
-                "powercut: there is no %s behind powercut's own: link PMDK as a shared library "
+                "powercut: cannot find PMDK's own %s: link PMDK as a shared library "
                 "[no-next-function]\n",
                 name);
         abort();

@@ -25,7 +25,7 @@ static uint32_t number_in_environment(const char *name, uint32_t otherwise, uint
     char *end;
     unsigned long number = strtoul(text, &end, 10);
     if (*end || number == 0 || number > most) {
-        dprintf(2, "powercut: %s=%s is not a number from 1 to %u: %u is used [bad-number]\n", name, text,
+        dprintf(2, "powercut: %s=%s is not a number between 1 and %u; using %u [bad-number]\n", name, text,
                 most, otherwise);
         return otherwise;
     }
@@ -57,15 +57,16 @@ static struct channel *own_channel(const struct pc_options *options) {
         if (channel->workers > CHANNEL_MOST_WORKERS)
             channel->workers = CHANNEL_MOST_WORKERS;
         if (!model_of(channel->model)) {
-            dprintf(2, "powercut: there is no model '%s': x86 is used [unknown-model]\n", channel->model);
+            dprintf(2, "powercut: unknown model '%s'; using x86 [unknown-model]\n", channel->model);
             strcpy(channel->model, "x86");
         }
         if (!start_helper(channel, options->quiet))
             channel = NULL;
     }
     if (!channel)
-        dprintf(2, "powercut: nothing is checked: no memory or process for it: %s [cannot-check]\n",
-                strerror(errno));
+        dprintf(
+            2, "powercut: nothing is checked: cannot allocate memory or start a process: %s [cannot-check]\n",
+            strerror(errno));
     if (descriptor >= 0)
         close(descriptor);
     return channel;

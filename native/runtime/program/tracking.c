@@ -15,8 +15,7 @@ _Atomic uint32_t pc_phase = 1;
 static void give_up(void) {
     static _Atomic bool said;
     if (!atomic_exchange(&said, true))
-        dprintf(
-            2, "powercut: the process that checks is gone: nothing is checked from here on [checker-gone]\n");
+        dprintf(2, "powercut: the checking process is gone; nothing is checked from now on [checker-gone]\n");
     atomic_store(&session.channel, NULL);
     atomic_fetch_add(&pc_phase, 1);
     self.phase = 0;

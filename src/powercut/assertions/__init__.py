@@ -1,1 +1,1 @@
-"""Assertions in a program (PMTest): building with them, running under check, and what was found."""
+"""Assertions in a program (PMTest): building with them, checking them, and the results."""

@@ -1,4 +1,4 @@
-"""Stands in for `as` in a build with `powercut cc`: rewrites the text that the compiler made, then runs the real one.
+"""Replaces `as` in a build with `powercut cc`: rewrites the compiler's output, then runs the real assembler.
 
 A build never fails by it: text that the real assembler does not take with the records is assembled without them, and
 that is said.
@@ -23,7 +23,7 @@ def main(words: list[str]) -> int:
     """Assemble as the words say; the exit status of the real assembler."""
     real = shutil.which("as")
     if real is None:
-        _say("no-assembler", "as", "there is no assembler; install binutils")
+        _say("no-assembler", "as", "cannot find the assembler; install binutils")
         return _CANNOT_RUN
     inputs = _inputs(words)
     if len(inputs) > 1 or any(word in ("--version", "--help", "--32", "--x32") for word in words):
@@ -47,7 +47,7 @@ def _assemble(real: str, words: list[str], source: int | None) -> int:
             return 0
     plain = subprocess.run([real, *rest, "-"], check=False, input=data)
     if plain.returncode == 0:
-        _say("cc-as-it-is", name, "not tracked but built as it is: the assembler does not take it with records")
+        _say("cc-as-it-is", name, "built, but not tracked: the assembler does not accept it with the added records")
     return plain.returncode
 
 

@@ -1,4 +1,4 @@
-"""What a program needs to be built with assertions: the folders of powercut.h and libpowercut, and the flags."""
+"""The flags for building a program with assertions: the folders of powercut.h and libpowercut."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def linker_flags(*, static: bool = False) -> list[str]:
 
 def _required(path: Path) -> Path:
     if not path.exists():
-        what = f"libpowercut is missing: there is no {path}."
+        what = f"libpowercut is incomplete: {path} is missing."
         raise EnvironmentFailure("no-library", what, "Install powercut again.")
     return path

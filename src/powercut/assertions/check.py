@@ -1,4 +1,4 @@
-"""Checking a program's assertions from Python: run it, and assert on what was found.
+"""Checking a program's assertions from Python.
 
 run = powercut.check_program(["./store", "fill"])
 assert not run.failures
@@ -26,9 +26,9 @@ class Checked:
     """A program that ran under check.
 
     Attributes:
-        findings: what was found, each root cause once, with its places and how often it came.
-        code, signal: how the program itself ended; 0 and 0 if well.
-        stopped: "hung" or "interrupted" if it was ended from outside.
+        findings: one for each root cause, with its places and how often it was seen.
+        code, signal: the exit status and signal of the program; 0 and 0 if it succeeded.
+        stopped: "hung" or "interrupted" if powercut ended it.
     """
 
     command: list[str]
@@ -43,26 +43,26 @@ class Checked:
 
     @property
     def failures(self) -> list[Misuse]:
-        """What is wrong: the program would lose data, or was not checked."""
+        """Findings that can lose data, or that kept something from being checked."""
         return [finding for finding in self.findings if finding.is_bug]
 
     @property
     def warnings(self) -> list[Misuse]:
-        """What costs time for nothing."""
+        """Findings that only cost time."""
         return [finding for finding in self.findings if not finding.is_bug]
 
     @property
     def ending(self) -> str:
-        """How the program ended, if not well; else empty."""
+        """How the program failed; empty if it succeeded."""
         if self.stopped:
             return f"was ended ({self.stopped})"
         if self.signal:
             return f"was killed by signal {self.signal} ({signal.strsignal(self.signal)})"
-        return f"ended with exit status {self.code}" if self.code else ""
+        return f"exited with status {self.code}" if self.code else ""
 
 
 def check_program(command: Sequence[str], *, cwd: str | Path | None = None, **options: Any) -> Checked:
-    """Run a program that was built with powercut.h under check.
+    """Run a program that was built with powercut.h and check its assertions.
 
     Args:
         command: the program and its arguments.
@@ -70,7 +70,7 @@ def check_program(command: Sequence[str], *, cwd: str | Path | None = None, **op
         options: model, workers, buffer, timeout, trace, variables, quiet: see `CheckOptions`.
 
     Returns:
-        What was found. A program that fails by itself is no error here; one that tracks nothing is.
+        The findings, and how the program ended. A failing program raises no error here; one without assertions does.
     """
     folder = Path(cwd) if cwd is not None else Path.cwd()
     checked = check([os.fsdecode(word) for word in command], folder, CheckOptions(**options))
@@ -80,16 +80,16 @@ def check_program(command: Sequence[str], *, cwd: str | Path | None = None, **op
 
 
 def check(command: list[str], cwd: Path, options: CheckOptions) -> Checked:
-    """The same; interrupted, it returns what was found so far."""
+    """The same, but if it is interrupted, it returns what was found so far."""
     outcome, stopped = run_checked(command, cwd, options)
     if not outcome.programs and not outcome.findings and not stopped:
-        hint = "Build it with powercut cc; or with the flags of powercut config, and call pc_init."
+        hint = "Build it with powercut cc, or build it with the flags of powercut config and call pc_init."
         raise EnvironmentFailure("nothing-tracked", f"the program {command[0]!r} has no assertions.", hint)
     return _checked(outcome, command, cwd, stopped)
 
 
 def check_trace(trace: str | Path, model: str | None = None) -> Checked:
-    """Check a saved trace again, under the same or another model; or a recording of a program with assertions."""
+    """Check the assertions in a saved trace or a recording, under the same or another model."""
     from powercut.assertions.traced import is_recording, save_assertions
 
     path = Path(trace)
@@ -104,9 +104,9 @@ def check_trace(trace: str | Path, model: str | None = None) -> Checked:
 
 
 def _checked(outcome: Outcome, command: list[str], cwd: Path, stopped: str = "") -> Checked:
-    notes = [f"{outcome.lost} more findings had no room"] if outcome.lost else []
+    notes = [f"{outcome.lost} more findings were dropped for lack of space"] if outcome.lost else []
     if not outcome.operations:
-        notes.append("nothing was recorded: no operation was told, and no store went to a pool or a mapped file")
+        notes.append("nothing was recorded: the program reported no operation and stored to no pool or mapped file")
     return Checked(
         command=command,
         model=outcome.model,

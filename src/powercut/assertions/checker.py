@@ -1,4 +1,4 @@
-"""Running a program under the checker, which outlives it: what the program recorded is checked however it ends."""
+"""Running a program under the checker, which outlives it: the recording is checked however the program ends."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def model_of_memory(name: str | None) -> str | None:
 def _arguments(options: CheckOptions) -> list[str]:
     _require_model(options.model)
     if not 1 <= options.workers <= MOST_WORKERS:
-        raise UsageError("bad-workers", f"{options.workers} workers cannot be: from 1 to {MOST_WORKERS}.")
+        raise UsageError("bad-workers", f"--workers must be between 1 and {MOST_WORKERS}, not {options.workers}.")
     if not 1 <= options.buffer <= MOST_BUFFER:
-        raise UsageError("bad-buffer", f"a buffer of {options.buffer} records cannot be: from 1 to {MOST_BUFFER}.")
+        raise UsageError("bad-buffer", f"--buffer must be between 1 and {MOST_BUFFER}, not {options.buffer}.")
     buffer = 1 << max(4, (options.buffer - 1).bit_length())
     words = ["--workers", str(options.workers), "--buffer", str(buffer)]
     words += ["--model", options.model] if options.model else []
@@ -99,7 +99,7 @@ def _arguments(options: CheckOptions) -> list[str]:
 
 def _require_model(name: str | None) -> None:
     if name is not None and name not in MODELS:
-        raise UsageError("unknown-check-model", f"there is no model {name!r}.", suggestion(name, MODELS))
+        raise UsageError("unknown-check-model", f"unknown model {name!r}.", suggestion(name, MODELS))
 
 
 def _run(words: list[str], cwd: Path, options: CheckOptions) -> str:
@@ -116,7 +116,7 @@ def _run(words: list[str], cwd: Path, options: CheckOptions) -> str:
         stopped = HUNG if isinstance(why, subprocess.TimeoutExpired) else INTERRUPTED
         _end_program(process)
     if process.returncode != 0:
-        raise checker_failed(f"it ended with status {process.returncode}")
+        raise checker_failed(f"it exited with status {process.returncode}")
     return stopped
 
 
@@ -136,7 +136,7 @@ def _end_program(process: subprocess.Popen[bytes]) -> None:
 def _complain(outcome: Outcome, name: str, options: CheckOptions) -> None:
     reason = os.strerror(outcome.reason)
     if outcome.trouble == "cannot-start":
-        raise EnvironmentFailure("cannot-start", f"the program {name!r} cannot be started: {reason}.")
+        raise EnvironmentFailure("cannot-start", f"cannot start the program {name!r}: {reason}.")
     if outcome.trouble == "cannot-save":
         raise EnvironmentFailure("output-unwritable", f"cannot write the trace {options.trace}: {reason}.")
     if outcome.trouble:

@@ -1,4 +1,4 @@
-"""`powercut cc`: a compiler that makes programs which record by themselves what they do to persistent memory.
+"""`powercut cc`: calls the compiler so that programs record their own accesses to persistent memory.
 
 The user's gcc or clang runs with the user's words, and a few in front of them: its assembler is ours (`assembler`), the
 headers and libraries of powercut are found, and lines are known. What is asked for is what is made: objects, programs,
@@ -23,8 +23,8 @@ from powercut.record.remedies import install
 
 _NO_LINKING = frozenset(("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", "--precompile"))
 _CANNOT = {
-    "-static": "a program that is linked statically cannot be tracked",
-    "-static-pie": "a program that is linked statically cannot be tracked",
+    "-static": "statically linked programs cannot be tracked",
+    "-static-pie": "statically linked programs cannot be tracked",
     "-m32": "only 64-bit programs can be tracked",
     "-mx32": "only 64-bit programs can be tracked",
 }
@@ -55,8 +55,8 @@ def find_compiler(words: str) -> Compiler:
     """The compiler of a name or command line."""
     command = tuple(shlex.split(words))
     if not command or shutil.which(command[0]) is None:
-        hint = f"Install one ({install('gcc')}), or name another with --compiler, POWERCUT_CC or POWERCUT_CXX."
-        raise EnvironmentFailure("no-compiler", f"there is no compiler {words!r}.", hint)
+        hint = f"Install one ({install('gcc')}), or choose another with --compiler, POWERCUT_CC or POWERCUT_CXX."
+        raise EnvironmentFailure("no-compiler", f"cannot find the compiler {words!r}.", hint)
     version = subprocess.run([*command, "--version"], check=False, capture_output=True, stdin=subprocess.DEVNULL)
     return Compiler(command, is_clang=b"clang" in version.stdout)
 

@@ -1,4 +1,4 @@
-"""Everything that an assertion run can find, as the checker itself lists it."""
+"""All kinds of findings of an assertion run, as the checker lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checker writes when a program has ended: how it ended, how much was checked, and what was found."""
+"""The checker's result file: how the program ended, how much was checked, and the findings."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def read_outcome(path: Path) -> Outcome:
     try:
         return msgspec.convert(_readable(json.loads(path.read_bytes())), Outcome)
     except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise checker_failed(f"it left no outcome: {error}") from error
+        raise checker_failed(f"it left no result: {error}") from error
 
 
 def checker_failed(how: str) -> EnvironmentFailure:
     """The checker itself went wrong."""
-    return EnvironmentFailure("checker-failed", f"the checking process failed: {how}.", "powercut doctor tells more.")
+    return EnvironmentFailure("checker-failed", f"the checking process failed: {how}.", "Run powercut doctor.")
 
 
 def _readable(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""From the checker's results to misuses: what was found, in the form in which everything is saved and reported."""
+"""From the checker's results to findings, in the form in which they are saved and reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assertions in a recording of the memory tracer: the same engine judges them, fed from the trace.
+"""Assertions in a recording of the memory tracer: the same engine checks them, fed from the trace.
 
 Before: a trace of a program with assertions (powercut.h), from any build, recorded with `--tracer memory`. After: a
 saved check trace, as `powercut check --save` makes them: each store, flush, fence and sync in a mapped file, and what
@@ -53,7 +53,7 @@ def save_assertions(recording: Path, saved: Path) -> list[str]:
     trace = Trace.open(recording)
     if not len(trace.of_kind(Kind.ASSERTION)):
         hint = "Build the program with the flags of powercut config, and record it with --tracer memory."
-        raise UsageError("no-assertions", f"the trace {recording} holds no assertions.", hint)
+        raise UsageError("no-assertions", f"the trace {recording} contains no assertions.", hint)
     writer = _Writer(Places(trace))
     with saved.open("wb") as file:
         file.write(MAGIC)
@@ -61,7 +61,7 @@ def save_assertions(recording: Path, saved: Path) -> list[str]:
             file.write(chunk)
         file.write(writer.sites())
     strange = writer.strange
-    return [f"{strange} assertions are about memory of no recorded file: they are not checked"] if strange else []
+    return [f"{strange} assertions about memory outside recorded files are not checked"] if strange else []
 
 
 class _Writer:
@@ -130,7 +130,7 @@ class _Writer:
         """Files lie behind each other, each with all the room it may ever need."""
         number = self._files.setdefault(inode, 1 + len(self._files))
         if number > _MOST_FILES:
-            raise UsageError("bad-check-trace", "the trace is about too many files to be checked.")
+            raise UsageError("bad-check-trace", "the trace has too many files to check.")
         return number * LARGEST_FILE
 
     def _site(self, stack: int) -> tuple[int, bool]:

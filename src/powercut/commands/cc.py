@@ -1,4 +1,4 @@
-"""`powercut cc`: compile so that the program records by itself what it does to persistent memory."""
+"""`powercut cc`: compile a program so that it records its own accesses to persistent memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def compile_command(name: str, *, plus: bool) -> click.Command:
     @click.option(
         "--compiler",
         metavar="COMMAND",
-        help="gcc or clang, with its options (default: POWERCUT_CC or cc; for C++ POWERCUT_CXX or c++).",
+        help="The compiler to call: gcc or clang, with options (default: POWERCUT_CC or cc; C++: POWERCUT_CXX or c++).",
     )
     @click.argument("words", nargs=-1, type=click.UNPROCESSED)
     @click.pass_context
@@ -27,10 +27,10 @@ def compile_command(name: str, *, plus: bool) -> click.Command:
         return compile_tracked(find_compiler(compiler or default_compiler(plus=plus)), words)
 
     language = "C++" if plus else "C"
-    command.help = f"""Compile {language} so that powercut check sees what it stores.
+    command.help = f"""Compile {language} so that powercut check sees its stores.
 
-    Stores, flushes and fences are recorded. Everything but --compiler, which comes first, goes to the compiler. Stands
-    where a build names its compiler.
+    The program then records its stores, flushes and fences. Use this command in place of the compiler in your build.
+    All options go to the compiler, except --compiler, which must come first.
 
     \b
     powercut {name} -O2 store.c -o store

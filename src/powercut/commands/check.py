@@ -1,4 +1,4 @@
-"""`powercut check`: run a program with assertions (powercut.h), and tell which do not hold."""
+"""`powercut check`: run a program with assertions (powercut.h) and report which fail."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from powercut import __version__
-from powercut.commands.options import JSON_OPTION, baseline_options, optional_workload, settings_from
+from powercut.commands.options import JSON_OPTION, OUTPUT_HELP, baseline_options, optional_workload, settings_from
 from powercut.errors import EnvironmentFailure, UsageError
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.option("--model", metavar="NAME", help="x86 (default), eadr, hops or armv8.")
-@click.option("--workers", type=int, default=1, metavar="N", help="Threads that check (default 1).")
-@click.option("--buffer", type=int, default=1 << 15, metavar="N", help="Records a thread may be ahead (default 32768).")
-@click.option("--timeout", type=float, metavar="SECONDS", help="A program that takes longer has hung (default: never).")
-@click.option("--save", metavar="FILE", type=click.Path(dir_okay=False), help="Save what was recorded, to recheck it.")
-@click.option("--recheck", metavar="FILE", type=click.Path(dir_okay=False), help="Check what was saved; run nothing.")
-@click.option("--output", metavar="DIR", type=click.Path(file_okay=False), help="Saved runs (default .powercut).")
+@click.option("--model", metavar="NAME", help="Memory model: x86 (default), eadr, hops or armv8.")
+@click.option("--workers", type=int, default=1, metavar="N", help="Number of checking threads (default 1).")
+@click.option("--buffer", type=int, default=1 << 15, metavar="N", help="Records buffered per thread (default 32768).")
+@click.option("--timeout", type=float, metavar="SECONDS", help="End the program after this time (default: never).")
+@click.option("--save", metavar="FILE", type=click.Path(dir_okay=False), help="Save the recording, for --recheck.")
+@click.option("--recheck", metavar="FILE", type=click.Path(dir_okay=False), help="Check a saved recording instead.")
+@click.option("--output", metavar="DIR", type=click.Path(file_okay=False), help=OUTPUT_HELP)
 @baseline_options
 @JSON_OPTION
 @optional_workload
@@ -41,23 +41,23 @@ def command(
     write_baseline: bool,
     json_file: str | None,
 ) -> int:
-    """Run a program that has assertions, and tell which do not hold.
+    """Run a program with assertions and report which fail.
 
-    Exits with 1 if an assertion fails that is not in the baseline (warnings alone do not count), 3 if none fails but
-    the program itself does.
+    Exits with 1 if an assertion fails that is not in the baseline (warnings do not count), and with 3 if all hold but
+    the program itself fails.
 
     \b
     cc $(powercut config --cflags) store.c -o store $(powercut config --libs)
     powercut check -- ./store fill
     powercut check --save store.pct -- ./store fill
     powercut check --recheck store.pct --model hops
-    powercut check --recheck run.trace      # of powercut record --tracer memory
+    powercut check --recheck run.trace      # from powercut record --tracer memory
     """
     from powercut.assertions.check import check
     from powercut.assertions.checker import CheckOptions
 
     if bool(workload) == bool(recheck):
-        raise UsageError("check-what", "give a program after --, or a saved trace with --recheck.")
+        raise UsageError("check-what", "give either a program after -- or a saved trace with --recheck.")
     settings, cwd = settings_from({"output": output, "baseline": baseline})
     if recheck:
         return check_again(recheck, model, cwd / settings.baseline, json_file, write_baseline=write_baseline)
@@ -83,7 +83,7 @@ def check_again(trace: str, model: str | None, baseline: Path, json_file: str | 
 def _new_file(name: str) -> Path:
     path = Path(name).absolute()
     if path.exists():
-        raise UsageError("trace-exists", f"{path} exists.", "Name another file.")
+        raise UsageError("trace-exists", f"{path} already exists.", "Choose another file.")
     return path
 
 
@@ -139,6 +139,6 @@ def _report(run: SavedRun, checked: Checked, output: Path | None, json_file: str
     if run.interrupted:
         return INTERRUPTED
     if checked.ending:
-        hint = "Give it more time with --timeout." if checked.stopped else "What it did until then was checked."
+        hint = "Increase --timeout if it is slow." if checked.stopped else "Everything it did before that was checked."
         raise EnvironmentFailure("program-failed", f"the program {checked.command[0]!r} {checked.ending}.", hint)
     return int(ExitCode.NOTHING_FOUND)

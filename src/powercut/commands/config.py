@@ -1,4 +1,4 @@
-"""`powercut config`: the flags that a build with assertions needs."""
+"""`powercut config`: print the compiler flags for a build with assertions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import click
 
 
 @click.command("config")
-@click.option("--cflags", is_flag=True, help="Flags for compiling.")
-@click.option("--libs", is_flag=True, help="Flags for linking, for the end of the command line.")
-@click.option("--static", is_flag=True, help="Link libpowercut into the program (default: as a shared library).")
+@click.option("--cflags", is_flag=True, help="Print the flags for compiling.")
+@click.option("--libs", is_flag=True, help="Print the flags for linking; put them at the end of the command line.")
+@click.option("--static", is_flag=True, help="Link libpowercut statically (default: as a shared library).")
 def command(cflags: bool, libs: bool, static: bool) -> int:
-    """Print the flags for a build of C or C++ with assertions.
+    """Print the compiler flags for C or C++ with assertions.
 
     \b
     cc $(powercut config --cflags) store.c -o store $(powercut config --libs)
@@ -22,7 +22,7 @@ def command(cflags: bool, libs: bool, static: bool) -> int:
     from powercut.errors import UsageError
 
     if not cflags and not libs:
-        raise UsageError("no-flags-asked", "say which flags are wanted.", "Give --cflags, --libs, or both.")
+        raise UsageError("no-flags-asked", "choose which flags to print.", "Use --cflags, --libs, or both.")
     flags = [*(compiler_flags() if cflags else []), *(linker_flags(static=static) if libs else [])]
     click.echo(shlex.join(flags))
     return 0

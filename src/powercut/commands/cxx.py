@@ -1,4 +1,4 @@
-"""`powercut c++`: as `powercut cc`, for C++."""
+"""`powercut c++`: the same as `powercut cc`, for C++."""
 
 from __future__ import annotations
 

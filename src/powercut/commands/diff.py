@@ -5,19 +5,19 @@ from __future__ import annotations
 import click
 
 from powercut.commands.names import complete_runs
-from powercut.commands.options import saved_runs
+from powercut.commands.options import OUTPUT_HELP, saved_runs
 
 
 @click.command("diff")
 @click.argument("old", metavar="RUN", shell_complete=complete_runs)
 @click.argument("new", metavar="RUN", shell_complete=complete_runs)
 @click.option("--json", "json_file", metavar="FILE", help="Write a JSON report; - for standard output.")
-@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
+@click.option("--output", metavar="DIR", help=OUTPUT_HELP)
 def command(old: str, new: str, json_file: str | None, output: str | None) -> int:
-    """Compare two saved runs: what is new, gone, unchanged.
+    """Compare two saved runs: new, gone and unchanged findings.
 
-    Runs are numbers or folders; findings are known by their ids. Exits with 1 if the second run has a finding, or a
-    bug of the trace analysis, that the first had not and that is not in the baseline.
+    RUN is a number or a folder. Findings are matched by their ids. Exits with 1 if the second run has a finding or a
+    lint bug that is neither in the first run nor in the baseline.
 
     \b
     powercut diff 11 12

@@ -1,4 +1,4 @@
-"""`powercut doctor`: what this machine can and cannot do, and how to get it."""
+"""`powercut doctor`: check what works on this machine and how to enable the rest."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import click
 
 @click.command("doctor")
 def command() -> int:
-    """Tell what powercut can do here, and how to get the rest.
+    """Check what works on this machine and how to enable the rest.
 
-    Each gap ends with the command that closes it. Exits with 0 if programs can be recorded and tested here, 3 if not.
+    For everything that is missing, doctor prints the reason and the command that fixes it. Exits with 0 if powercut
+    can record and test programs here, and otherwise with 3.
 
     \b
     powercut doctor

@@ -1,4 +1,4 @@
-"""`powercut explore`: the search, on a trace that was recorded before."""
+"""`powercut explore`: test the crash states of a recorded trace."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 
 import click
 
+from powercut.commands.grouped_help import GroupedCommand
 from powercut.commands.options import baseline_options, common_options, explore_options, report_options, settings_from
 
 
-@click.command("explore")
+@click.command("explore", cls=GroupedCommand)
 @click.argument("trace_file", metavar="TRACE", type=click.Path(dir_okay=False))
 @explore_options
 @baseline_options
 @report_options
 @common_options
 def command(trace_file: str, write_baseline: bool, **options: Any) -> int:
-    """Judge the crash states of a recorded trace.
+    """Test the crash states of a recorded trace.
 
-    What powercut check --save has written is checked again, under the model that --memory names.
+    If TRACE was written by powercut check --save, explore checks its assertions under the model of --memory instead.
 
     \b
     powercut explore run.trace --check ./verify.sh --fs xfs,btrfs
@@ -71,5 +72,5 @@ def _keep_trace(trace_file: str, folder: Path) -> None:
         raise EnvironmentFailure(
             "output-unwritable",
             f"cannot copy the trace to {folder}: {error.strerror}.",
-            "Name another folder with --output DIR.",
+            "Choose another folder with --output DIR.",
         ) from error

@@ -1,4 +1,4 @@
-"""`powercut graph`: a picture of what had to persist before what, and of what survived."""
+"""`powercut graph`: draw which updates must persist before which, and which survived."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from powercut.commands.options import saved_runs
+from powercut.commands.options import MEMORY_HELP, OUTPUT_HELP, saved_runs
 
 if TYPE_CHECKING:
     from powercut.states.timeline import Timeline
@@ -16,19 +16,17 @@ if TYPE_CHECKING:
 @click.command("graph")
 @click.argument("what", metavar="FINDING | TRACE")
 @click.option("-o", "--svg", metavar="FILE", type=click.Path(dir_okay=False), help="Write the picture to this file.")
-@click.option("--behavior", type=click.IntRange(min=1), metavar="N", help="Of a trace: draw behavior N of the list.")
-@click.option(
-    "--fs", metavar="NAME", help="Of a trace: the file-system model (default: the first of linux, ext4-ordered)."
-)
-@click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default).")
-@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
+@click.option("--behavior", type=click.IntRange(min=1), metavar="N", help="For a trace: draw behavior N of the list.")
+@click.option("--fs", metavar="NAME", help="For a trace: the file-system model (default ext4-ordered).")
+@click.option("--memory", metavar="NAME", help=MEMORY_HELP)
+@click.option("--output", metavar="DIR", help=OUTPUT_HELP)
 def command(
     what: str, svg: str | None, behavior: int | None, fs: str | None, memory: str | None, output: str | None
 ) -> int:
-    """Draw which updates had to persist before which, as an SVG.
+    """Draw which updates must persist before which, as SVG.
 
-    Of a finding: the behavior in which it happened, what survived in green and what was lost in red. Of a trace: the
-    behaviors that stand for all others are listed, and one of them is drawn.
+    For a finding, graph draws the behavior in which it happened: what survived is green, what was lost is red. For a
+    trace, it lists the representative behaviors; with -o, it draws one of them.
 
     \b
     powercut graph 3f9a -o finding.svg
@@ -40,12 +38,12 @@ def command(
     if Path(what).is_file():
         picture = _of_trace(_timeline(what, fs, memory), behavior, svg is not None)
     elif svg is None:
-        raise click.UsageError("Name a file for the picture with -o.")
+        raise click.UsageError("Choose a file for the picture with -o.")
     else:
         picture = _of_finding(what, saved_runs(output))
     if svg is not None:
         write_durably(Path(svg), picture.encode())
-        click.echo(f"written to {svg}")
+        click.echo(f"Wrote {svg}.")
     return 0
 
 
@@ -69,7 +67,7 @@ def _of_trace(timeline: Timeline, number: int | None, draws: bool) -> str:
             click.echo(line)
         return ""
     if not found.groups or (number or 1) > len(found.groups):
-        raise click.UsageError(f"There are {len(found.groups)} behaviors.")
+        raise click.UsageError(f"There is no behavior {number or 1}: the trace has {len(found.groups)}.")
     some = found.groups[(number or 1) - 1]
     updates = [update for unit in some.representative.updates(found.operations) for update in unit]
     return draw_graph(timeline, updates, f"behavior {number or 1}, {some.representative.what}")

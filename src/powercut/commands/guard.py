@@ -1,4 +1,4 @@
-"""`powercut guard`: run a service, and keep a checkpoint log of what it makes durable."""
+"""`powercut guard`: run a service and log what it makes durable."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ _ITS_OWN = {"allow_interspersed_args": False}  # what follows the service is mea
 
 @click.command("guard", context_settings=_ITS_OWN)
 @LOG_OPTION
-@click.option("--pool", "pools", multiple=True, metavar="FILE", help="Guard this file, too, when it is mapped.")
-@click.option("--restarts", type=_RESTARTS, metavar="N", default=2, show_default=True, help="Starts after bad endings.")
-@click.option("--check", metavar="CMD", help="Command that exits with 0 while the service is well.")
-@seconds_option("--every", 10.0, "Between two checks.")
-@seconds_option("--timeout", 10.0, "When a check has hung.")
+@click.option("--pool", "pools", multiple=True, metavar="FILE", help="Also guard this file when it is mapped.")
+@click.option("--restarts", type=_RESTARTS, metavar="N", default=2, show_default=True, help="Restarts after failures.")
+@click.option("--check", metavar="CMD", help="Command that exits with 0 while the service works.")
+@seconds_option("--every", 10.0, "Time between two checks.")
+@seconds_option("--timeout", 10.0, "A check that takes longer counts as hung.")
 @click.option(
-    "--versions", type=click.IntRange(1, 250), default=3, metavar="N", show_default=True, help="Kept of each byte."
+    "--versions",
+    type=click.IntRange(1, 250),
+    default=3,
+    metavar="N",
+    show_default=True,
+    help="Versions to keep of each byte.",
 )
 @click.argument("service", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- SERVICE [ARG]...")
 def command(
@@ -35,13 +40,13 @@ def command(
     timeout: float,
     versions: int,
 ) -> int:
-    """Run a service on persistent memory, and log what it makes durable.
+    """Run a service on persistent memory and log what it makes durable.
 
-    Every range that the service makes durable through PMDK or msync goes into a checkpoint log, with the line that did
-    it. If the service fails, it is started again; if it fails in the same way again, what is wrong lies in its pool,
-    and the log is what it can be healed from.
+    guard logs every range that the service makes durable through PMDK or msync, with the line that did it. If the
+    service fails, guard restarts it. If it fails again in the same way, the cause is in its pool: powercut heal can
+    then undo the updates that led to it, from the log.
 
-    Exits with 0 if the service ended well, 1 if it failed again in the same way, 3 if it failed otherwise.
+    Exits with 0 if the service ended successfully, 1 if it failed again in the same way, 3 if it failed otherwise.
 
     \b
     powercut guard -- ./server --pool /mnt/pmem/cache.pool
@@ -61,7 +66,7 @@ def command(
     supervisor = Supervisor(argv, Path(log), [Path(pool) for pool in pools], watch, say, versions)
     ending, came_back = supervisor.run(restarts)
     if came_back:
-        say(f"it failed in the same way before: this looks like a hard fault. {_next_step(log)} [hard-fault]")
+        say(f"the service failed again in the same way: this looks like a hard fault. {_next_step(log)} [hard-fault]")
         return int(ExitCode.FINDINGS)
     return int(ExitCode.NOTHING_FOUND if ending.is_good else ExitCode.FAILED)
 
@@ -69,9 +74,9 @@ def command(
 def _next_step(log: str) -> str:
     """What to do about a service that no restart helps."""
     if not any(Path(log).glob("*.segment")):
-        return "But no pool was logged: what is wrong lies elsewhere."
+        return "But no pool was logged, so the cause is not in a pool."
     named = "" if log == DEFAULT_LOG else f"--log {shlex.quote(log)} "
     return (
-        f"powercut heal --plan {named}-- COMMAND tells what in the pool led to it, where COMMAND restarts the service "
-        "and exits with 0 if it is well."
+        f"To see which updates of the pool led to it, run: powercut heal --plan {named}-- COMMAND, where COMMAND "
+        "restarts the service and exits with 0 if it works."
     )

@@ -1,4 +1,4 @@
-"""`powercut heal`: take back the updates that make a service fail again and again."""
+"""`powercut heal`: undo the updates that make a service fail again and again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     type=click.Choice(("purge", "rollback", "auto")),
     default="auto",
     show_default=True,
-    help="Take back only what led to the fault, or all since then; auto: the second if the first does not help.",
+    help="purge: undo only what led to the fault; rollback: undo everything since then; auto: purge, then rollback.",
 )
 @click.option(
     "--batch",
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     default=1,
     metavar="N",
     show_default=True,
-    help="Take back N steps at once: fewer attempts, more is lost.",
+    help="Undo N steps at once: fewer attempts, but more is lost.",
 )
 @click.option(
     "--bitcode",
     metavar="FILE",
     multiple=True,
     type=click.Path(dir_okay=False),
-    help="The service's LLVM bitcode, for a better order of the plan; may be repeated.",
+    help="LLVM bitcode of the service, to order the plan better; may be repeated.",
 )
-@seconds_option("--timeout", 30.0, "When a restart has hung.")
-@click.option("--plan", "only_plan", is_flag=True, help="Only tell what would be taken back; try nothing.")
-@click.option("--leaks", is_flag=True, help="Free objects that nobody can reach; take nothing back.")
-@click.option("--untouched", is_flag=True, help="With --leaks: all that the restart does not touch.")
+@seconds_option("--timeout", 30.0, "A restart that takes longer counts as hung.")
+@click.option("--plan", "only_plan", is_flag=True, help="Only show what would be undone.")
+@click.option("--leaks", is_flag=True, help="Free objects that nothing can reach; undo nothing.")
+@click.option("--untouched", is_flag=True, help="With --leaks: free all objects that the restart does not touch.")
 @click.option("--yes", is_flag=True, help="Change the pool without asking.")
-@click.option("--undo", metavar="FILE", type=click.Path(dir_okay=False), help="Put back what a healing changed.")
+@click.option("--undo", metavar="FILE", type=click.Path(dir_okay=False), help="Restore what an earlier heal changed.")
 @JSON_OPTION
 @HTML_OPTION
 @click.argument("restart", nargs=-1, type=click.UNPROCESSED, metavar="[-- RESTART [ARG]...]")
@@ -73,11 +73,11 @@ def command(
 ) -> int:
     """Heal a pool from the checkpoint log of its service.
 
-    After -- stands a command that restarts the service and exits with 0 if it is well. It runs on copies of the pool's
-    folder, shown in its place: once under taint, which tells what in the pool led to the fault, then with more and more
-    of those updates taken back. When that helps, you are asked; then the pool is changed. What it held is kept.
+    After --, give a command that restarts the service and exits with 0 if it works. heal runs it on copies of the
+    pool's folder: first under taint tracking, to find the updates that led to the fault, then with more and more of
+    these updates undone. Once the restart works, heal asks you, changes the pool, and keeps what it overwrote.
 
-    Exits with 0 if the pool was healed (with --plan: if there is a plan), 1 if no way was found or you said no.
+    Exits with 0 if the pool was healed (with --plan: if there is a plan), 1 if nothing helped or you declined.
 
     \b
     powercut heal --plan -- ./restart-and-ping.sh
@@ -94,17 +94,17 @@ def command(
     from powercut.heal.session import Restart, Session
 
     if bool(restart) == bool(undo):
-        raise click.UsageError("Give a command that restarts the service, or --undo: one of them.")
+        raise click.UsageError("Give either a command that restarts the service or --undo.")
     if (json_file or html_file) and (undo or leaks):
-        raise click.UsageError("--json and --html tell of a plan: --leaks and --undo have none.")
+        raise click.UsageError("--json and --html report a plan, which --leaks and --undo do not have.")
     if untouched and not leaks:
-        raise click.UsageError("--untouched says which objects --leaks frees: give both.")
+        raise click.UsageError("--untouched works only with --leaks.")
     outputs = Outputs(tuple((name, file) for name, file in (("json", json_file), ("html", html_file)) if file))
     folder = Path(undo).parent if undo else Path(log)
-    require_log(folder, "Name heal-N.json in the folder of the log." if undo else "Name its folder with --log.")
+    require_log(folder, "Give heal-N.json in the folder of the log." if undo else "Give its folder with --log.")
     with nobody_writes(folder):
         if undo:
-            _say(f"{undo_healing(Path(undo))} holds what it held before it was healed")
+            _say(f"restored {undo_healing(Path(undo))} to what it held before it was healed")
             return int(ExitCode.NOTHING_FOUND)
         modes = MODES if mode == "auto" else (mode,)
         chosen = Path(pool) if pool else None
@@ -147,19 +147,19 @@ def _try(session: Session, plan: Plan, *, in_pipe: bool, yes: bool) -> Result:
 
     healing, pool = session.heal(plan), session.history.pool.path
     if healing is None:
-        _say("nothing of the plan helps: the pool is as it was [heal-failed]")
+        _say("no step of the plan helps. The pool is unchanged. [heal-failed]")
         return Result(HealOutcome.FAILED)
     updates, size = discarded(session.history, healing.records)
     share = 100 * updates / max(1, plan.updates)
     click.echo(
-        f"healed by {healing.mode} after {healing.attempts} attempts, {healing.seconds:.1f} s: without {updates} of "
-        f"{plan.updates} updates ({share:.2g} %, {size} bytes) the service is well",
+        f"Healed by {healing.mode} after {healing.attempts} attempts in {healing.seconds:.1f} s: the service works "
+        f"without {updates} of {plan.updates} updates ({share:.2g} %, {size} bytes).",
         err=in_pipe,
     )
-    if not (yes or _agreed(f"Take them back in {pool}?", err=in_pipe)):
+    if not (yes or _agreed(f"Undo them in {pool}?", err=in_pipe)):
         return Result(HealOutcome.DECLINED, healing)
     way_back = session.change(healing)
-    click.echo(f"{pool} is healed. To undo it: powercut heal --undo {shlex.quote(str(way_back))}", err=in_pipe)
+    click.echo(f"{pool} is healed. To revert this: powercut heal --undo {shlex.quote(str(way_back))}", err=in_pipe)
     return Result(HealOutcome.HEALED, healing, way_back)
 
 
@@ -169,8 +169,8 @@ def _compare(session: Session, first: Attempt) -> None:
 
     endings = [ending for ending in remembered(session.history.log.folder) if ending.how in ("exit", "signal")]
     if endings and first.how != "hung" and not any(ending.is_seen_as(first.how, first.code) for ending in endings):
-        text = f"under guard the service {endings[-1]}: the restart fails in another way"
-        _say(f"{text}. Does it start the service as it was, and judge nothing else? [heal-other-fault]")
+        text = f"the restart fails differently: under guard, the service {endings[-1]}"
+        _say(f"{text}. The command must start the service as before and test nothing else. [heal-other-fault]")
 
 
 def _free(session: Session, *, untouched: bool, only_plan: bool, yes: bool) -> int:
@@ -182,14 +182,14 @@ def _free(session: Session, *, untouched: bool, only_plan: bool, yes: bool) -> i
     if only_plan or not leaks:
         return int(ExitCode.NOTHING_FOUND if leaks else ExitCode.FINDINGS)
     attempt, changes = session.free(leaks)
-    click.echo(f"without them the service {attempt}")
+    click.echo(f"Without them, the service {attempt}.")
     if not attempt.healed:
-        _say("freeing them does not help: the pool is as it was [heal-failed]")
+        _say("freeing them does not help. The pool is unchanged. [heal-failed]")
         return int(ExitCode.FINDINGS)
     if not (yes or _agreed(f"Free them in {session.history.pool.path}?")):
         return int(ExitCode.FINDINGS)
     way_back = shlex.quote(str(session.write(changes)))
-    click.echo(f"they are freed. To undo it: powercut heal --undo {way_back}")
+    click.echo(f"The objects are freed. To revert this: powercut heal --undo {way_back}")
     return int(ExitCode.NOTHING_FOUND)
 
 
@@ -201,10 +201,10 @@ def _agreed(question: str, *, err: bool = False) -> bool:
         if not isinstance(error.__context__, EOFError):  # Ctrl-C
             raise
         click.echo(err=err)
-        _say("nobody answered: the pool is as it was. --yes changes it without asking [not-confirmed]")
+        _say("nobody answered, so the pool is unchanged. Use --yes to change it without asking. [not-confirmed]")
         return False
     if not agreed:
-        _say("the pool is as it was")
+        _say("the pool is unchanged")
     return agreed
 
 

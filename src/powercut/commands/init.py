@@ -1,4 +1,4 @@
-"""`powercut init`: look at a program, and write the first settings and check for it."""
+"""`powercut init`: run a program once and write settings and a first check for it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _SETTINGS = "powercut.toml"
 
 
 @click.command("init")
-@click.option("--dir", metavar="DIR", type=click.Path(file_okay=False), help="The data folder (default: found out).")
-@click.option("--force", is_flag=True, help="Write powercut.toml anew; a check that is there is always kept.")
+@click.option("--dir", metavar="DIR", type=click.Path(file_okay=False), help="The data folder (default: detected).")
+@click.option("--force", is_flag=True, help="Overwrite powercut.toml; an existing check is always kept.")
 @workload_argument
 def command(workload: tuple[str, ...], dir: str | None, force: bool) -> int:
-    """Run a program once, and write first settings and a check.
+    """Run a program once, and write settings and a first check.
 
-    They are powercut.toml and powercut_check.py, both with comments. The program runs on a private copy of the
-    folder, so its files stay as they are.
+    init writes powercut.toml and powercut_check.py, both with comments. The program runs on a private copy of the
+    folder, so your files do not change.
 
     \b
     powercut init -- python3 save_settings.py
@@ -37,7 +37,7 @@ def command(workload: tuple[str, ...], dir: str | None, force: bool) -> int:
 
     target = Path(_SETTINGS)
     if os.path.lexists(target) and not force:
-        raise UsageError("settings-exist", f"{target} exists.", "Use --force to write it anew.")
+        raise UsageError("settings-exist", f"{target} already exists.", "Use --force to overwrite it.")
     settings, cwd = settings_from({"dir": dir})
     with Terminal() as terminal, tempfile.TemporaryDirectory(prefix="powercut-init-") as folder:
         found = survey(Workspace(settings, cwd, terminal.tell).record(workload, Path(folder) / "trace"))
@@ -45,7 +45,7 @@ def command(workload: tuple[str, ...], dir: str | None, force: bool) -> int:
     if not os.path.lexists(CHECK):
         write_durably(Path(CHECK), check_text(found).encode())
     else:
-        click.echo(f"{CHECK} is there already and stays as it is")
+        click.echo(f"Kept the existing {CHECK}.")
     write_durably(target, settings_text(found, workload, where).encode())
     click.echo(f"{_SETTINGS} and {CHECK} are ready. Next: powercut test -- {shlex.join(workload)}")
     return 0

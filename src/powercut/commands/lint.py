@@ -1,16 +1,16 @@
-"""`powercut lint`: patterns of misuse in a trace, without testing a single state."""
+"""`powercut lint`: find missing and redundant syncs in a trace, without testing crash states."""
 
 from __future__ import annotations
 
 import click
 
-from powercut.commands.options import JSON_OPTION, baseline_options, settings_from
+from powercut.commands.options import JSON_OPTION, MEMORY_HELP, baseline_options, settings_from
 
 
 @click.command("lint")
 @click.argument("trace_file", metavar="TRACE", type=click.Path(dir_okay=False))
-@click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default).")
-@click.option("--warnings/--no-warnings", default=True, help="Show what may be meant so, too (default: yes).")
+@click.option("--memory", metavar="NAME", help=MEMORY_HELP)
+@click.option("--warnings/--no-warnings", default=True, help="Show warnings, too (default: yes).")
 @baseline_options
 @JSON_OPTION
 def command(
@@ -21,9 +21,9 @@ def command(
     write_baseline: bool,
     json_file: str | None,
 ) -> int:
-    """Look for missing and needless flushes, fences and syncs.
+    """Find missing and redundant flushes, fences and syncs.
 
-    Exits with 1 if there are bugs that are not in the baseline; warnings alone do not count.
+    Exits with 1 if there are bugs that are not in the baseline; warnings do not count.
 
     \b
     powercut record -o run.trace --dir pool -- ./store fill pool/data

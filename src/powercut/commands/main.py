@@ -1,7 +1,7 @@
-"""The `powercut` command: its subcommands, and how errors end.
+"""The `powercut` command: its subcommands, its help, and how it reports errors.
 
-Whatever happens, the user sees one line with a code, never a traceback: errors that powercut understands by their own
-message, everything else as a bug of powercut.
+The user always sees one message with a code, never a traceback. An error that powercut does not know is reported as a
+bug in powercut.
 """
 
 from __future__ import annotations
@@ -27,32 +27,13 @@ from powercut.interrupts import end_as_by_interrupt
 
 COMPLETE_VARIABLE = "_POWERCUT_COMPLETE"  # what the scripts for shells set
 INTERRUPTED = 130  # interrupted before anything was found
-COMMANDS = (
-    "test",
-    "record",
-    "explore",
-    "resume",
-    "syncs",
-    "lint",
-    "check",
-    "race",
-    "cc",
-    "c++",
-    "config",
-    "guard",
-    "heal",
-    "points",
-    "graph",
-    "show",
-    "report",
-    "diff",
-    "replay",
-    "try",
-    "match",
-    "init",
-    "doctor",
-    "completion",
-)
+GROUPS = {
+    "Main commands": ("test", "init", "show", "replay", "try", "report", "diff", "resume"),
+    "Stages": ("record", "explore", "lint", "syncs", "points", "graph", "match"),
+    "Persistent memory": ("check", "cc", "c++", "config", "race", "guard", "heal"),
+    "This machine": ("doctor", "completion"),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _MODULES = {"c++": "cxx", "try": "trying"}  # of commands whose names no module can have
 _WITHOUT_NUMPY = ("cc", "c++", "config", "completion")
 _THREADS = "OPENBLAS_NUM_THREADS"
@@ -98,6 +79,15 @@ class LazyGroup(click.Group):
         command.short_help = (command.help or "").partition("\n")[0]  # click would cut it
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands in groups, each with the first line of its help."""
+        widest = max(map(len, COMMANDS))  # so that all groups have the same columns
+        for title, names in GROUPS.items():
+            commands = ((name, self.get_command(ctx, name)) for name in names)
+            rows = [(name.ljust(widest), command.short_help or "") for name, command in commands if command]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -140,15 +130,15 @@ def _guess(args: list[str]) -> str:
 @click.version_option(package_name="powercut", prog_name="powercut")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Find what a power cut would do to your program's data, and the missing sync behind it.
+    """Find out what a power cut does to your program's data, and which sync is missing.
 
     \b
-    powercut init -- ./myprogram args                         settings and a first check
-    powercut test --check ./check.py -- ./myprogram args
-    powercut show                                             what was found
+    powercut init -- ./myprogram args                         write settings and a first check
+    powercut test --check ./check.py -- ./myprogram args      test all crash states
+    powercut show                                             show the findings
 
     \b
-    Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 the program or the
+    Exit codes: 0 no findings, 1 findings, 2 wrong usage, 3 the program or the
     machine failed, 4 the budget ended before anything was tested, 130 interrupted
     before anything was found.
     """
@@ -188,7 +178,7 @@ def describe(error: Exception) -> tuple[str, int]:
     place = f"{Path(frame.filename).name}:{frame.lineno}"
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     hint = "Please report it; POWERCUT_DEBUG=1 shows more."
-    return f"this is a mistake in powercut: {what} ({place}). {hint} [bug]", ExitCode.FAILED
+    return f"this is a bug in powercut: {what} ({place}). {hint} [bug]", ExitCode.FAILED
 
 
 def stop_printing() -> None:

@@ -1,11 +1,11 @@
-"""`powercut match`: whether a folder is a state that a power cut could have left of a recorded run."""
+"""`powercut match`: tell whether a power cut during a recorded run could have left a folder."""
 
 from __future__ import annotations
 
 import click
 
 from powercut.commands.names import complete_file_systems, complete_memories
-from powercut.commands.options import JSON_OPTION
+from powercut.commands.options import JSON_OPTION, MEMORY_HELP
 
 
 @click.command("match")
@@ -17,25 +17,23 @@ from powercut.commands.options import JSON_OPTION
     default="all",
     show_default=True,
     shell_complete=complete_file_systems,
-    help="File systems.",
+    help="File-system models, separated by commas.",
 )
-@click.option(
-    "--memory", metavar="NAME", default="auto", shell_complete=complete_memories, help="Mapped memory (default auto)."
-)
-@click.option("--after", metavar="TEXT", help="A line that was printed before the cut; or an event's number.")
-@click.option("--before", metavar="TEXT", help="A line that was not printed yet; or an event's number.")
+@click.option("--memory", metavar="NAME", default="auto", shell_complete=complete_memories, help=MEMORY_HELP)
+@click.option("--after", metavar="TEXT", help="A line the program had printed before the cut, or an event number.")
+@click.option("--before", metavar="TEXT", help="A line the program had not printed yet, or an event number.")
 @JSON_OPTION
 def command(
     trace_file: str, image: str, fs: str, memory: str, after: str | None, before: str | None, json_file: str | None
 ) -> int:
-    """Tell whether a folder is what a power cut could have left of a run.
+    """Tell whether a power cut could have left a folder.
 
-    Says on which file systems the folder is possible, when the power can have been cut, what survived and what was
-    lost; or the nearest possible state that was found, and where the folder differs from it. Names, kinds, permission
-    bits, sizes, bytes, targets of links and attributes of the user count; owners and times do not.
+    match prints on which file systems the folder is possible, when the power may have been cut, what survived and
+    what was lost. If the folder is impossible, it prints the nearest possible state it found and the differences. It
+    compares names, types, permissions, sizes, contents, link targets and user attributes, but not owners and times.
 
-    Exits with 0 if the folder is possible on one of the file systems, 1 if it is on none, 3 if the trace does not hold
-    enough to know (it was cut short, say), 4 if the search was given up.
+    Exits with 0 if the folder is possible on one of the file systems, 1 if it is on none, 3 if the trace contains too
+    little to decide (for example, because it is truncated), 4 if the search gave up.
 
     \b
     powercut record -o run.trace --dir data -- ./store fill data

@@ -1,4 +1,4 @@
-"""Names that the Tab key offers. What is looked up on disk may be missing or broken: then nothing is offered."""
+"""Names for shell completion. If a saved run is missing or damaged, nothing is offered."""
 
 from __future__ import annotations
 

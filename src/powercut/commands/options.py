@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -23,28 +23,33 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+MEMORY_HELP = "Model of mapped memory: px86, eadr, page-cache, or auto (default)."
+OUTPUT_HELP = "Folder of saved runs (default .powercut)."
+SCRATCH_HELP = "Folder for crash images (default: in memory)."
 _CHECK = click.option("--check", metavar="CMD", help="Command that exits with 0 if a crashed folder is fine.")
 _FS = click.option(
     "--fs",
     metavar="NAMES",
     shell_complete=complete_file_systems,
-    help="File-system models: some with commas, linux (default: those that people run), or all.",
+    help="File-system models, separated by commas; linux (default) are the common ones, all is every one.",
 )
 _MEMORY = click.option(
     "--memory",
     metavar="NAME",
     shell_complete=complete_memories,
-    help="Mapped memory: px86, eadr, page-cache, or auto (default).",
+    help=MEMORY_HELP,
 )
 _BUDGET = click.option("--budget", metavar="TIME", help="How long to search: 30s, 5m, 1h (default 60s).")
 _SEED = click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search.")
 _JUDGE = (
     *(_CHECK, _FS, _MEMORY, _BUDGET),
-    click.option("--max-states", type=int, metavar="N", help="Judge at most N states."),
-    click.option("--timeout", type=float, metavar="SECONDS", help="A check that takes longer has hung (default 10)."),
-    click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: all cores)."),
+    click.option("--max-states", type=int, metavar="N", help="Test at most N states."),
+    click.option(
+        "--timeout", type=float, metavar="SECONDS", help="A check that takes longer counts as hung (default 10)."
+    ),
+    click.option("--workers", type=int, metavar="N", help="Checks to run in parallel (default: one per core)."),
     _SEED,
-    click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors."),
+    click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors (default: no)."),
 )
 _EXPLORE = (
     *_JUDGE,
@@ -52,28 +57,32 @@ _EXPLORE = (
         "--strategies",
         metavar="NAMES",
         shell_complete=complete_strategies,
-        help="Which states: some with commas, or all (default).",
+        help="Search strategies, separated by commas, or all (default).",
     ),
     click.option("--executor", metavar="NAME", help="Where checks run: local (default), or ray for a Ray cluster."),
     click.option("--ray-address", metavar="ADDRESS", help="The Ray cluster (default: RAY_ADDRESS, or auto)."),
-    click.option("--cache/--no-cache", default=None, help="Use the verdicts of earlier runs (default: yes)."),
-    click.option("--lint/--no-lint", default=None, help="Look for patterns of misuse in the trace, too."),
+    click.option("--cache/--no-cache", default=None, help="Use cached verdicts of earlier runs (default: yes)."),
+    click.option("--lint/--no-lint", default=None, help="Also run lint on the trace (default: yes)."),
     click.option(
         "--equivalence/--no-equivalence",
         default=None,
-        help="Skip states in which the check would read the same (default: while that pays).",
+        help="Skip states the check cannot tell apart (default: auto).",
     ),
 )
 _COMMON = (
-    click.option("--scratch", metavar="DIR", type=click.Path(file_okay=False), help="Folder for images."),
-    click.option("--output", metavar="DIR", type=click.Path(file_okay=False), help="Saved runs (default .powercut)."),
-    click.option("--namespaces/--no-namespaces", default=None, help="Show the data folder at its own path."),
+    click.option("--scratch", metavar="DIR", type=click.Path(file_okay=False), help=SCRATCH_HELP),
+    click.option("--output", metavar="DIR", type=click.Path(file_okay=False), help=OUTPUT_HELP),
+    click.option(
+        "--namespaces/--no-namespaces",
+        default=None,
+        help="Show the copy at the path of the data folder, in a private mount (default: yes).",
+    ),
 )
 _DIR = click.option(
     "--dir",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help="The data folder: what the program writes there is tested (default: the current folder).",
+    help="The data folder, which the program writes to (default: the current folder).",
 )
 _RECORD = (
     _DIR,
@@ -81,7 +90,7 @@ _RECORD = (
         "--tracer",
         metavar="NAME",
         shell_complete=complete_tracers,
-        help="calls, memory (stores into mapped files, too), or auto (default).",
+        help="What to record: calls, memory (also stores into mapped files), or auto (default).",
     ),
     click.option("--stacks/--no-stacks", default=None, help="Record call stacks (default: yes)."),
 )
@@ -90,7 +99,7 @@ _RECORD = (
 def _some_seconds(ctx: click.Context, param: click.Parameter, value: float) -> float:
     """A time after which something is done: more than none, and it must come."""
     if not (value > 0 and math.isfinite(value)):
-        raise click.BadParameter(f"it must be more than 0 seconds, not {value:g}.", ctx, param)
+        raise click.BadParameter(f"must be more than 0 seconds, not {value:g}.", ctx, param)
     return value
 
 
@@ -115,7 +124,7 @@ _BASELINE = (
         "--baseline",
         metavar="FILE",
         type=click.Path(dir_okay=False),
-        help="Known findings, with reasons (default powercut-baseline.toml).",
+        help="File of known findings, with reasons (default powercut-baseline.toml).",
     ),
     click.option("--write-baseline", is_flag=True, help="Add everything found to the baseline."),
 )
@@ -131,7 +140,7 @@ JSON_OPTION = _report_option("json", "a JSON report")
 HTML_OPTION = _report_option("html", "an HTML page")
 _REPORTS: tuple[Callable[[Command], Command], ...] = (
     *(_report_option(form.name, form.what) for form in FORMATS if form.name != "github"),
-    click.option("--github", is_flag=True, help="Print annotations of GitHub Actions, too."),
+    click.option("--github", is_flag=True, help="Also print annotations for GitHub Actions."),
 )
 
 
@@ -163,7 +172,7 @@ def settings_from(options: dict[str, Any]) -> tuple[Settings, Path]:
     try:
         cwd = Path.cwd()
     except FileNotFoundError as error:
-        raise EnvironmentFailure("no-current-folder", "the current folder does not exist any more.") from error
+        raise EnvironmentFailure("no-current-folder", "the current folder no longer exists.") from error
     return load_settings(cwd, options), cwd
 
 

@@ -1,25 +1,33 @@
-"""`powercut points`: the failure points of a trace."""
+"""`powercut points`: show the failure points of a trace."""
 
 from __future__ import annotations
 
 import click
 
+from powercut.commands.options import MEMORY_HELP
+
 
 @click.command("points")
 @click.argument("trace", metavar="TRACE", type=click.Path(dir_okay=False))
-@click.option("--granularity", type=click.Choice(["persistency", "store"]), default="persistency", show_default=True)
-@click.option("--memory", metavar="NAME", help="Mapped memory: px86, eadr, page-cache, or auto (default).")
-@click.option("--curve", is_flag=True, help="Say how many were known after each twentieth of the run.")
+@click.option(
+    "--granularity",
+    type=click.Choice(["persistency", "store"]),
+    default="persistency",
+    show_default=True,
+    help="Which calls are failure points.",
+)
+@click.option("--memory", metavar="NAME", help=MEMORY_HELP)
+@click.option("--curve", is_flag=True, help="Also print how many were known after each twentieth of the run.")
 def command(trace: str, granularity: str, memory: str | None, curve: bool) -> int:
-    """Draw the failure points of a recorded program as a tree.
+    """Show the failure points of a recorded program as a tree.
 
-    A failure point is a flush, fence or sync call with a change before it, once for each call stack; with
-    --granularity store, every store or write. `powercut test` kills the program, in the model, at each of them.
+    A failure point is a flush, fence or sync with a change before it, counted once per call stack. With --granularity
+    store, every store or write is one. powercut test kills the program, in the model, at each failure point.
 
     \b
     powercut record -o run.trace --dir data -- ./store fill data
     powercut points run.trace
-    powercut points --curve run.trace     has the workload reached all there are?
+    powercut points --curve run.trace     were new ones still found at the end?
     """
     from powercut.findings.places import Places
     from powercut.model.filesystem import DEFAULT, file_systems

@@ -1,4 +1,4 @@
-"""`powercut race`: find races in persistent memory, in a program with threads."""
+"""`powercut race`: find races of threads in persistent memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from powercut.commands.grouped_help import GroupedCommand
 from powercut.commands.options import (
     baseline_options,
     common_options,
@@ -17,23 +18,23 @@ from powercut.commands.options import (
 )
 
 
-@click.command("race")
-@click.option("--seeds", metavar="DIR", type=click.Path(file_okay=False), help="Files that the program reads as input.")
-@click.option("--grammar", metavar="FILE", type=click.Path(dir_okay=False), help="What its commands look like (TOML).")
-@click.option("--recovery", metavar="CMD", help="Runs on crash images (default: the program, with empty input).")
+@click.command("race", cls=GroupedCommand)
+@click.option("--seeds", metavar="DIR", type=click.Path(file_okay=False), help="Folder of input files for the program.")
+@click.option("--grammar", metavar="FILE", type=click.Path(dir_okay=False), help="Grammar of its commands (TOML).")
+@click.option("--recovery", metavar="CMD", help="Command for crash images (default: the program, with empty input).")
 @click.option(
     "--schedule",
     type=click.Choice(["pm", "random", "none"]),
     default="pm",
-    help="How threads run: loads wait for stores (pm, default), with random delays, or as they come.",
+    help="pm (default): loads wait for stores; random: random delays; none: threads run freely.",
 )
-@click.option(
-    "--jobs", type=click.IntRange(1, 64), metavar="N", help="Executions at the same time (default: all cores)."
-)
+@click.option("--jobs", type=click.IntRange(1, 64), metavar="N", help="Executions in parallel (default: one per core).")
 @click.option("--threads", type=click.IntRange(2, 64), metavar="N", help="Threads of the program, for the grammar.")
-@click.option("--max-findings", type=click.IntRange(1), metavar="N", help="End when so many races are found.")
-@click.option("--max-executions", type=click.IntRange(1), metavar="N", help="Execute the program at most N times.")
-@click.option("--timeout", type=float, metavar="SECONDS", help="An execution that takes longer hangs (default 10).")
+@click.option("--max-findings", type=click.IntRange(1), metavar="N", help="Stop after N races.")
+@click.option("--max-executions", type=click.IntRange(1), metavar="N", help="Run the program at most N times.")
+@click.option(
+    "--timeout", type=float, metavar="SECONDS", help="An execution that takes longer counts as hung (default 10)."
+)
 @race_options
 @baseline_options
 @report_options
@@ -52,11 +53,12 @@ def command(
     write_baseline: bool,
     **options: Any,
 ) -> int:
-    """Find races in persistent memory: what a thread reads before it is durable, and makes something durable of.
+    """Find threads that read data before it is durable and persist something based on it.
 
-    The program is executed again and again under the memory tracer, each time with another schedule of its threads,
-    and with other input if there are seeds or a grammar. What depends on something that a power cut can still take
-    becomes a crash image, on which the recovery runs. What that does not repair is a finding.
+    race runs the program many times under the memory tracer, each time with another thread schedule, and with other
+    input if there are --seeds or a --grammar. If the program persists something based on data that a power cut can
+    still lose, race builds that crash image and runs the recovery on it. What the recovery does not repair is a
+    finding.
 
     \b
     powercut race --dir pool -- ./store pool/data
@@ -69,7 +71,7 @@ def command(
     from powercut.runs.workspace import Workspace
 
     if threads is not None and grammar is None:
-        raise click.UsageError("--threads says how many threads a grammar's commands are for: give --grammar, too.")
+        raise click.UsageError("--threads works only with --grammar.")
     outputs = Outputs.taken_from(options)
     settings, cwd = settings_from(options)
     folder_of_seeds, file = (Path(name) if name is not None else None for name in (seeds, grammar))

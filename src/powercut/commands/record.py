@@ -1,4 +1,4 @@
-"""`powercut record`: only the recording."""
+"""`powercut record`: record a program and test nothing yet."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
+from powercut.commands.grouped_help import GroupedCommand
 from powercut.commands.options import common_options, record_options, settings_from, workload_argument
 from powercut.errors import EnvironmentFailure, UsageError
 
 
-@click.command("record")
+@click.command("record", cls=GroupedCommand)
 @click.option(
-    "-o", "trace_file", metavar="TRACE", required=True, type=click.Path(dir_okay=False), help="Trace to write."
+    "-o", "trace_file", metavar="TRACE", required=True, type=click.Path(dir_okay=False), help="The trace file to write."
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing trace.")
 @record_options
@@ -50,18 +51,18 @@ def command(workload: tuple[str, ...], trace_file: str, force: bool, **options: 
         for ending in ("", ".out", ".err"):
             unfinished.with_name(unfinished.name + ending).unlink(missing_ok=True)
     name = shlex.quote(trace_file)
-    click.echo(f"{len(trace.events)} events recorded in {trace_file}. Next: powercut explore {name} --check CMD")
+    click.echo(f"Recorded {len(trace.events)} events in {trace_file}. Next: powercut explore {name} --check CMD")
     if len(trace.of_kind(Kind.ASSERTION)):
-        click.echo(f"The program has assertions. They are judged by: powercut check --recheck {name}")
+        click.echo(f"The program has assertions. Check them with: powercut check --recheck {name}")
     return 0
 
 
 def _check_target(path: Path, force: bool) -> None:
     """Refuse what would fail only after the program has run."""
     if os.path.lexists(path) and not force:
-        raise UsageError("trace-exists", f"{path} exists.", "Use --force to overwrite it.")
+        raise UsageError("trace-exists", f"{path} already exists.", "Use --force to overwrite it.")
     if path.exists() and not path.is_file():
-        raise UsageError("trace-exists", f"{path} is not a file.", "Name another one.")
+        raise UsageError("trace-exists", f"{path} is not a file.", "Choose another one.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         why = "is not writable" if path.parent.is_dir() else "is not a folder"
         raise EnvironmentFailure("output-unwritable", f"cannot write {path}: {path.parent} {why}.")

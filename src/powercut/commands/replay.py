@@ -1,4 +1,4 @@
-"""`powercut replay`: rebuild a failing image and run the check on it again."""
+"""`powercut replay`: rebuild a failing crash image and run the check on it again."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 import click
 
 from powercut.commands.names import complete_findings
-from powercut.commands.options import saved_runs
+from powercut.commands.options import OUTPUT_HELP, saved_runs
 
 
 @click.command("replay")
 @click.argument("name", metavar="FINDING", shell_complete=complete_findings)
-@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
-@click.option("--image", metavar="DIR", type=click.Path(), help="Also leave the image in this new folder.")
-@click.option("--check", metavar="CMD", help="Another check than that of the run.")
+@click.option("--output", metavar="DIR", help=OUTPUT_HELP)
+@click.option("--image", metavar="DIR", type=click.Path(), help="Also write the image to this new folder.")
+@click.option("--check", metavar="CMD", help="Use this check instead of the one of the run.")
 @click.option("--tries", type=click.IntRange(1, 1000), default=5, metavar="N", help="Executions of a race (default 5).")
 def command(name: str, output: str | None, image: str | None, check: str | None, tries: int) -> int:
-    """Rebuild the image of a finding, and ask the check again; of a race, execute it again.
+    """Rebuild a finding's image and run the check on it (for a race: run the program again).
 
-    Exits with 1 if the check refuses the image as it did before, or the race is seen again, 0 if not (it is fixed), 3
-    if it cannot be run.
+    Exits with 1 if the check fails again or the race is seen again, 0 if not (it is fixed), 3 if the check cannot be
+    run.
 
     \b
     powercut replay 3f9a
@@ -62,5 +62,5 @@ def _replay_race(output: Path, name: str, image: Path | None, tries: int) -> int
     views, _ = _engine.can_enter_view()
     with Terminal() as terminal:
         replayed = replay_race(folder, run, finding, finding.race, tries, terminal.tell, views=views)
-    click.echo(f"seen again in {replayed.seen} of {replayed.tries} executions")
+    click.echo(f"The race was seen again in {replayed.seen} of {replayed.tries} executions.")
     return int(ExitCode.FINDINGS if replayed.seen else ExitCode.NOTHING_FOUND)

@@ -1,4 +1,4 @@
-"""`powercut report`: a saved run in other forms."""
+"""`powercut report`: write a saved run in other formats."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from powercut.commands.names import complete_formats, complete_runs
-from powercut.commands.options import report_options, saved_runs
+from powercut.commands.options import OUTPUT_HELP, report_options, saved_runs
 from powercut.errors import ExitCode
 
 _MOST_NAMED = 3
@@ -20,17 +20,17 @@ _MOST_NAMED = 3
     "form",
     metavar="NAME",
     shell_complete=complete_formats,
-    help="json, sarif, junit, markdown, html or github.",
+    help="Write one report: json, sarif, junit, markdown, html or github.",
 )
-@click.option("-o", "file", metavar="FILE", default="-", help="Where --format goes (default: standard output).")
-@click.option("--schema", is_flag=True, help="Print the JSON schema of the JSON report, and nothing else.")
+@click.option("-o", "file", metavar="FILE", default="-", help="File for --format (default: standard output).")
+@click.option("--schema", is_flag=True, help="Only print the JSON schema of the JSON report.")
 @report_options
-@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
+@click.option("--output", metavar="DIR", help=OUTPUT_HELP)
 def command(name: str | None, form: str | None, file: str, schema: bool, output: str | None, **options: Any) -> int:
-    """Write a saved run as HTML, SARIF, JUnit and others.
+    """Write a saved run as HTML, SARIF, JUnit and other reports.
 
-    Without RUN, it is the last one. What cannot be written is said, and all the rest is written. Paths are relative
-    to the current folder.
+    Without RUN, report takes the last run. If one report can't be written, powercut says so and writes the others.
+    Paths are relative to the current folder.
 
     \b
     powercut report --format markdown
@@ -50,7 +50,7 @@ def command(name: str | None, form: str | None, file: str, schema: bool, output:
         return int(ExitCode.NOTHING_FOUND)
     outputs = Outputs.taken_from(options).also(form, file)
     if not outputs.files and not outputs.annotate:
-        raise click.UsageError("Say what to write: --format NAME -o FILE, or --sarif FILE, --junit FILE ...")
+        raise click.UsageError("Choose what to write: --format NAME -o FILE, or --sarif FILE, --junit FILE ...")
     folder = find_run(saved_runs(output), name)
     run = load_run(folder)
     with reading(Sources(folder)):
@@ -59,5 +59,5 @@ def command(name: str | None, form: str | None, file: str, schema: bool, output:
         click.echo(f"powercut: warning: {printable(changes_told(changed))}", err=True)
     if missing:
         some = ", ".join(missing[:_MOST_NAMED]) + (" and more" if missing[_MOST_NAMED:] else "")
-        click.echo(f"powercut: warning: {printable(some)} cannot be read here: lines are named, not shown", err=True)
+        click.echo(f"powercut: warning: cannot read {printable(some)}: reports do not show these lines", err=True)
     return do_all(report_actions(run, folder, outputs), int(ExitCode.NOTHING_FOUND))

@@ -1,4 +1,4 @@
-"""`powercut resume`: go on with a run that was stopped."""
+"""`powercut resume`: continue a run that was stopped."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from powercut.commands.grouped_help import GroupedCommand
 from powercut.commands.names import complete_runs
-from powercut.commands.options import report_options, saved_runs
+from powercut.commands.options import OUTPUT_HELP, report_options, saved_runs
 
 if TYPE_CHECKING:
     from powercut.runs.run_plan import Plan
     from powercut.settings import Settings
 
 
-@click.command("resume")
+@click.command("resume", cls=GroupedCommand)
 @click.argument("name", metavar="[RUN]", required=False, shell_complete=complete_runs)
-@click.option("--budget", metavar="TIME", help="How much longer to search (default: as long as the run was given).")
-@click.option("--max-states", type=int, metavar="N", help="Judge at most N states, with those of before.")
-@click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: as before).")
+@click.option("--budget", metavar="TIME", help="How much longer to search (default: the budget of the run).")
+@click.option("--max-states", type=int, metavar="N", help="Test at most N states, including those tested before.")
+@click.option("--workers", type=int, metavar="N", help="Checks to run in parallel (default: as before).")
 @click.option("--executor", metavar="NAME", help="Where checks run: local or ray (default: as before).")
 @click.option("--ray-address", metavar="ADDRESS", help="The Ray cluster.")
 @report_options
-@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
+@click.option("--output", metavar="DIR", help=OUTPUT_HELP)
 def command(name: str | None, output: str | None, **given: Any) -> int:
-    """Go on with a run that was stopped.
+    """Continue a run that was stopped.
 
-    It may have been stopped by Ctrl-C, its budget, a kill or a power cut. The program is not started again: the trace
-    of the run is searched as it was planned. What the check has judged already is not asked again. Without RUN, the
-    last run goes on.
+    The run may have been stopped by Ctrl-C, its budget, a kill or a power cut. resume does not run the program again:
+    it continues to search the trace of the run, and skips states that have a verdict. Without RUN, it continues the
+    last run.
 
     \b
     powercut resume
@@ -48,8 +49,8 @@ def command(name: str | None, output: str | None, **given: Any) -> int:
     if plan.function is not None:
         raise UsageError(
             "python-check",
-            f"the check was the Python function {plan.function}, which cannot be called from here.",
-            f"Give a command: powercut explore {folder / 'trace'} --check CMD.",
+            f"the check was the Python function {plan.function}, which resume cannot call.",
+            f"Use a command instead: powercut explore {folder / 'trace'} --check CMD.",
         )
     settings = _settings(plan, folder, given)
     trace = Trace.open(folder / "trace")

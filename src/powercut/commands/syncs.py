@@ -1,4 +1,4 @@
-"""`powercut syncs`: which syncs of a program are needed."""
+"""`powercut syncs`: find out which syncs of a program are needed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from powercut.commands.grouped_help import GroupedCommand
 from powercut.commands.options import (
     JSON_OPTION,
     common_options,
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from powercut.syncs.sync_verdict import SyncsRun
 
 
-@click.command("syncs")
+@click.command("syncs", cls=GroupedCommand)
 @click.option(
     "--trace",
     "trace_file",
     metavar="TRACE",
     type=click.Path(dir_okay=False),
-    help="Run no program, take what was recorded before.",
+    help="Use this trace instead of running a program.",
 )
 @record_options
 @judge_options
@@ -35,15 +36,14 @@ if TYPE_CHECKING:
 @common_options
 @optional_workload
 def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | None, **options: Any) -> int:
-    """Tell which syncs, flushes and fences of a program are needed.
+    """Find out which syncs, flushes and fences a program needs.
 
-    The program runs once, as for powercut test. Then each of its syncs is taken away in the model, and the check is
-    asked about the crash states that only this makes possible: the sync is needed if one of them fails, redundant if
-    nothing is lost without it, and otherwise not covered by the check.
+    The program runs once, as with powercut test. Then powercut removes each sync in the model, and runs the check on
+    the crash states that this makes possible. A sync is needed if one of them fails, redundant if nothing is lost
+    without it, and otherwise not covered by the check.
 
     Exits with 1 if crash states fail with every sync in place, 4 if the budget ended before anything was tested, 130
-    if it was interrupted, and otherwise with 0, whatever the table says. The table of a saved run is also part of its
-    HTML report.
+    if it was interrupted, and otherwise with 0. The HTML report of a saved run contains the table, too.
 
     \b
     powercut syncs --dir data --check ./verify.sh -- ./server --once
@@ -58,7 +58,7 @@ def command(workload: tuple[str, ...], trace_file: str | None, json_file: str | 
     from powercut.trace.reader import Trace
 
     if bool(workload) == bool(trace_file):
-        raise click.UsageError("Give a program to run, or a trace with --trace: one of them.")
+        raise click.UsageError("Give either a program to run or a trace with --trace.")
     settings, cwd = settings_from(options)
     with Terminal() as terminal:
         workspace = Workspace(settings, cwd, terminal.tell)

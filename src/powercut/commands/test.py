@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from powercut.commands.grouped_help import GroupedCommand
 from powercut.commands.options import (
     baseline_options,
     common_options,
@@ -17,7 +18,7 @@ from powercut.commands.options import (
 )
 
 
-@click.command("test")
+@click.command("test", cls=GroupedCommand)
 @record_options
 @explore_options
 @baseline_options
@@ -26,12 +27,12 @@ from powercut.commands.options import (
 @click.option("-v", "--verbose", is_flag=True, help="Also show how many behaviors of the program were tested.")
 @workload_argument
 def command(workload: tuple[str, ...], write_baseline: bool, verbose: bool, **options: Any) -> int:
-    """Crash-test a program: test all states a power cut can leave.
+    """Test all states a power cut can leave.
 
-    The program runs once, on a private copy of its data folder. The check runs on each crash state: POWERCUT_DIR names
-    the crashed folder, POWERCUT_ACKED a file with what the program had printed before the crash, and POWERCUT_SENT a
-    file with what it had sent over sockets. Without a check, every replaced or rewritten file must be old or new, and
-    nothing synced may be lost.
+    The program runs once, on a private copy of its data folder. Then the check runs on each crash state. POWERCUT_DIR
+    names the crashed folder, POWERCUT_ACKED a file with what the program had printed before the crash, and
+    POWERCUT_SENT a file with what it had sent over sockets. The built-in check, used without --check, requires that
+    every replaced or rewritten file is old or new, and that nothing synced is lost.
 
     \b
     powercut test -- python3 save_settings.py

@@ -1,4 +1,4 @@
-"""`powercut try`: prove a fix, by running the program with it."""
+"""`powercut try`: test a fix by running the program with it."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Any
 import click
 
 from powercut.commands.names import complete_findings
-from powercut.commands.options import JSON_OPTION, saved_runs
+from powercut.commands.options import JSON_OPTION, OUTPUT_HELP, SCRATCH_HELP, saved_runs
 
 
 @click.command("try")
 @click.argument("name", metavar="FINDING", shell_complete=complete_findings)
 @click.option("--run", "run_name", metavar="RUN", help="The run that found it (default: the newest that did).")
-@click.option("--check", metavar="CMD", help="Another check than that of the run.")
-@click.option("--budget", metavar="TIME", help="How long to search (default: as long as the run was given).")
-@click.option("--max-states", type=int, metavar="N", help="Judge at most N states (default: as the run).")
-@click.option("--workers", type=int, metavar="N", help="Checks at the same time (default: as the run).")
-@click.option("--scratch", metavar="DIR", type=click.Path(file_okay=False), help="Folder for images.")
+@click.option("--check", metavar="CMD", help="Use this check instead of the one of the run.")
+@click.option("--budget", metavar="TIME", help="How long to search (default: the budget of the run).")
+@click.option("--max-states", type=int, metavar="N", help="Test at most N states (default: as in the run).")
+@click.option("--workers", type=int, metavar="N", help="Checks to run in parallel (default: as in the run).")
+@click.option("--scratch", metavar="DIR", type=click.Path(file_okay=False), help=SCRATCH_HELP)
 @JSON_OPTION
-@click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
+@click.option("--output", metavar="DIR", help=OUTPUT_HELP)
 def command(name: str, run_name: str | None, output: str | None, json_file: str | None, **given: Any) -> int:
-    """Try the fix of a finding: run the program again with the sync put in.
+    """Try the fix of a finding: run the program again with the sync added.
 
-    The tracer puts the sync in at the place that the fix names, each time the program comes by; the program itself is
-    not changed, and runs on a copy of its data folder. Then the crash states are searched as the run did, with its
-    check, its file systems and its budget.
+    The tracer adds the sync at the place that the fix names, each time the program reaches it. The program itself is
+    not changed, and runs on a copy of its data folder. Then powercut tests the crash states with the check, the file
+    systems and the budget of the run.
 
-    Exits with 0 if the finding is gone, 1 if it is still there, 4 if it was not seen again but the search did not come
-    as far as the first one. Other findings that remain are listed and do not count. The result is kept with the run:
-    powercut show tells it.
+    Exits with 0 if the finding is gone, 1 if it is still there, 4 if it was not seen again but the search covered less
+    than the first one. Other findings that remain are listed and do not count. The result is saved with the run;
+    powercut show prints it.
 
     \b
     powercut try 3f9a

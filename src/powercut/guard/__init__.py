@@ -1,1 +1,1 @@
-"""Guarding a service: a checkpoint log of all it makes durable, and the watch over how it ends (Arthas)."""
+"""Guarding a service: a checkpoint log of everything it makes durable, and restarts after failures (Arthas)."""

@@ -1,4 +1,4 @@
-"""How a guarded service ended, and whether that is how it ended before.
+"""How a guarded service ended, and whether it ended in the same way before.
 
 A fault that comes back after a restart, in the same place, with the same code and much the same calls before it, is
 suspected to be hard: what is wrong lies in the pool, and no restart will put it right.
@@ -60,10 +60,10 @@ class Ending:
     def __str__(self) -> str:
         if self.how == "signal":
             name = signal.strsignal(self.code) or str(self.code)
-            return f"died of signal {self.code} ({name})" + (f" in {self.calls[0]}" if self.calls else "")
+            return f"was killed by signal {self.code} ({name})" + (f" in {self.calls[0]}" if self.calls else "")
         if self.how == "exit":
-            return f"ended with exit status {self.code}"
-        return "no longer answers" if self.how == "hang" else "does not pass its check any more"
+            return f"exited with status {self.code}"
+        return "no longer answers" if self.how == "hang" else "no longer passes its check"
 
 
 def read_fault(folder: Path) -> tuple[int, tuple[int, ...]]:
@@ -118,4 +118,4 @@ def remembered(folder: Path) -> list[Ending]:
         found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return [Ending(str(one["how"]), int(one["code"]), tuple(map(str, one["calls"]))) for one in found]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError("broken-guard-log", f"{path} cannot be read: {error}.", "Nothing was changed.") from error
+        raise UsageError("broken-guard-log", f"cannot read {path}: {error}.", "Nothing was changed.") from error

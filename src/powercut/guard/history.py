@@ -1,4 +1,4 @@
-"""What a pool held at any moment of its log, and where it is not what the log says.
+"""The content of a pool at any moment of its log, and where the pool differs from the log.
 
 Before: a log and one of its pools. After: the bytes of any range, as they are or as they would be without some of the
 records; the records that made them; the ranges in which the file of today differs.

@@ -1,4 +1,4 @@
-"""Segments that are made ahead while a service runs, on another core: it finds its memory made.
+"""Creating segments of the log ahead of the service, on another core.
 
 Before: the folder of a log, and the number of the first segment that the service will write. While the service runs:
 whenever a segment is begun, the next ones are made. After: nothing that was made ready is left. A supervisor that was

@@ -1,4 +1,4 @@
-"""Whether all of a log is there.
+"""Whether a log is complete.
 
 Before: the folder of a log that nobody writes. After: each segment that counts has its whole length, none is missing
 between them, and each pool has its base; or the first that does not is named. Healing from a part of a log could take
@@ -10,7 +10,7 @@ from __future__ import annotations
 from powercut.errors import UsageError
 from powercut.guard.log import SEGMENT_HEAD, GuardLog, SegmentState, head_of, segments_of
 
-_HINT = "Put the log back from a copy. Nothing was changed."
+_HINT = "Restore the log from a copy. Nothing was changed."
 
 
 def require_whole(log: GuardLog) -> None:
@@ -18,7 +18,7 @@ def require_whole(log: GuardLog) -> None:
     _require_segments(log)
     for pool in log.pools.values():
         if not pool.base.exists():
-            message = f"{pool.base}, what {pool.path} held at first, is gone."
+            message = f"{pool.base}, the first content of {pool.path}, is missing."
             raise UsageError("guard-log-short", message, _HINT)
 
 
@@ -28,12 +28,12 @@ def _require_segments(log: GuardLog) -> None:
     for number in range(max(segments), 0, -1):
         path = segments.get(number)
         if path is None:
-            message = f"segment {number} of the checkpoint log {log.folder} is gone."
+            message = f"segment {number} of the checkpoint log {log.folder} is missing."
             raise UsageError("guard-log-short", message, _HINT)
         with path.open("rb") as file:
             head, there = head_of(path, file.read(SEGMENT_HEAD.itemsize)), file.seek(0, 2)
         if there < head["size"]:
-            message = f"{path} is cut short: {there} of its {head['size']} bytes are there."
+            message = f"{path} is truncated: it has {there} of its {head['size']} bytes."
             raise UsageError("guard-log-short", message, _HINT)
         if head["state"] & SegmentState.COMPACTED:
             return

@@ -130,7 +130,7 @@ class GuardLog:
             owners.append(np.full(len(found), number))
         if not self._segments:
             hint = "Was the service run by powercut guard?"
-            raise UsageError("no-guard-log", f"{folder} holds no checkpoint log.", hint)
+            raise UsageError("no-guard-log", f"{folder} contains no checkpoint log.", hint)
         together = np.concatenate(records)
         order = np.argsort(together["sequence"], kind="stable")
         self.records = together[order]
@@ -210,7 +210,7 @@ class GuardLog:
 def require_log(folder: Path, hint: str) -> None:
     """Refuse a folder that holds no log, before anything is made there."""
     if not segments_of(folder):
-        raise UsageError("no-guard-log", f"{folder} holds no checkpoint log.", hint)
+        raise UsageError("no-guard-log", f"{folder} contains no checkpoint log.", hint)
 
 
 def segments_of(folder: Path) -> dict[int, Path]:
@@ -218,7 +218,7 @@ def segments_of(folder: Path) -> dict[int, Path]:
     try:
         found = {int(match[1]): path for path in folder.iterdir() if (match := _SEGMENT.fullmatch(path.name))}
     except OSError as error:
-        raise UsageError("no-guard-log", f"{folder} holds no checkpoint log: {error.strerror}.") from error
+        raise UsageError("no-guard-log", f"{folder} contains no checkpoint log: {error.strerror}.") from error
     return dict(sorted(found.items()))
 
 
@@ -233,14 +233,14 @@ def head_of(path: Path, content: bytes) -> Head:
     if not any(head.tobytes()):
         return head
     if bytes(head["magic"]) != MAGIC.rstrip(b"\0"):
-        raise UsageError("broken-guard-log", f"{path} is no segment of a checkpoint log.", "Nothing was changed.")
+        raise UsageError("broken-guard-log", f"{path} is not a segment of a checkpoint log.", "Nothing was changed.")
     if not head["version"]:  # a power cut took all but the magic: nothing was logged there yet
         return np.zeros((), SEGMENT_HEAD)[()]
     if head["version"] != VERSION:
         raise UsageError(
             "guard-log-version",
-            f"{path} is of version {head['version']} of the log, this powercut reads version {VERSION}.",
-            "Use the powercut that wrote it. Nothing was changed.",
+            f"{path} has log version {head['version']}, but this powercut reads version {VERSION}.",
+            "Use the version of powercut that wrote it. Nothing was changed.",
         )
     return head
 

@@ -35,7 +35,7 @@ def nobody_uses(pool: Path) -> Iterator[None]:
     try:
         file = pool.open("r+b")
     except OSError as error:
-        message = f"the pool {pool} cannot be changed: {error.strerror}."
+        message = f"cannot change the pool {pool}: {error.strerror}."
         raise UsageError("pool-unwritable", message, "Nothing was changed.") from error
     with file:
         try:
@@ -51,12 +51,12 @@ def _locked(path: Path, how: int) -> Iterator[None]:
     try:
         lock = path.open("ab")
     except OSError as error:
-        message = f"{path.parent} holds no checkpoint log: {error.strerror}."
-        raise UsageError("no-guard-log", message, "Name its folder with --log.") from error
+        message = f"{path.parent} contains no checkpoint log: {error.strerror}."
+        raise UsageError("no-guard-log", message, "Give its folder with --log.") from error
     with lock:
         try:
             fcntl.flock(lock, how)
         except BlockingIOError as error:
-            message = f"the service that writes the log {path.parent} is running."
+            message = f"the service that writes the log {path.parent} is still running."
             raise UsageError("guard-running", message, "Stop it first. Nothing was changed.") from error
         yield

@@ -1,4 +1,4 @@
-"""Which records never came true.
+"""Which records of the log never became durable.
 
 A record may be ahead of the pool: a kill or a power cut came between the two. A transaction may be logged and then
 rolled back by libpmemobj, when it is aborted or when the pool is opened again. In both cases later records say what the

@@ -74,7 +74,7 @@ class Reclaiming:
             try:
                 reclaim(self._folder, self._versions)
             except (OSError, UsageError) as error:
-                self._say(f"the checkpoint log cannot be made smaller: {error} [guard-reclaim]")
+                self._say(f"cannot shrink the checkpoint log: {error} [guard-reclaim]")
                 return
 
 

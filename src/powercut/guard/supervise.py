@@ -1,4 +1,4 @@
-"""Running a service under guard, again and again, until it ends well or its fault proves to be hard.
+"""Running and restarting a service under guard, until it succeeds or fails again in the same way.
 
 Before: a command, and a folder for its log. After: the service has run with the guard's library in front of PMDK; all
 it made durable is in the log, or was reclaimed; each bad ending is remembered there. The pools are written by the
@@ -28,7 +28,7 @@ from powercut.guard.writing import catch_up
 
 _LIBRARY = Path(_engine.__file__).parent / "_native" / "lib" / "libpowercut_guard.so"
 _SOON = 10.0  # seconds in which most services have mapped their pools
-_POOLS = "Pools are files that PMDK maps as a shared library; name others with --pool."
+_POOLS = "guard sees pools that PMDK maps as a shared library; name others with --pool."
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Supervisor:
             if told:
                 break
             if left:
-                self._say("it is started again")
+                self._say("restarting it")
         return ending, False
 
     def _run_once(self) -> tuple[Ending, bool]:
@@ -105,7 +105,7 @@ class Supervisor:
         try:
             return subprocess.Popen(self._command, env={**os.environ, **environment})
         except OSError as error:
-            message = f"the service {self._command[0]!r} cannot be started: {error.strerror}."
+            message = f"cannot start the service {self._command[0]!r}: {error.strerror}."
             raise EnvironmentFailure("guard-service", message, "Give its command after --.") from error
 
     def _ending(self, code: int, segment: Path, *, told: bool) -> Ending:
@@ -123,7 +123,7 @@ class Supervisor:
 
         def look() -> None:
             if not _holds_something(segment):
-                self._say(f"the service has mapped no pool yet: nothing is logged. {_POOLS} [guard-nothing]")
+                self._say(f"the service has not mapped a pool yet, so nothing is logged. {_POOLS} [guard-nothing]")
 
         timer = Timer(_SOON, look)
         timer.daemon = True
@@ -136,15 +136,15 @@ class Supervisor:
     def _say_what_is_not_seen(self, segment: Path) -> None:
         """What an operator must know who relies on the log."""
         if not _holds_something(segment):
-            hint = f"{_POOLS} A service that goes into the background is not seen: let it run in the foreground."
-            self._say(f"the service mapped no pool: nothing was logged. {hint} [guard-nothing]")
+            hint = f"{_POOLS} Run the service in the foreground: guard does not see it in the background."
+            self._say(f"the service mapped no pool, so nothing was logged. {hint} [guard-nothing]")
             return
         try:
             with nobody_writes(self._folder):
                 pass
         except UsageError:
-            text = "a program that the service started goes on without it. It is logged, but nobody sees how it ends."
-            self._say(f"{text} Let the service run in the foreground. [guard-background]")
+            text = "the service ended, but a program it started is still running. guard does not see how that ends."
+            self._say(f"{text} Run the service in the foreground. [guard-background]")
 
     def _wait(self, service: subprocess.Popen[bytes]) -> Ending | None:
         """Until the service ends (None), or its check says that it should."""
@@ -165,7 +165,7 @@ class Supervisor:
         except subprocess.TimeoutExpired:
             return Ending("hang", 0)
         except OSError as error:
-            message = f"the check {self._watch.check[0]!r} cannot be started: {error.strerror}."
+            message = f"cannot start the check {self._watch.check[0]!r}: {error.strerror}."
             raise EnvironmentFailure("guard-check", message) from error
         return Ending("check", asked.returncode) if asked.returncode else None
 
@@ -175,11 +175,11 @@ class Supervisor:
             self._folder.mkdir(parents=True, exist_ok=True)
             sweep(self._folder)  # of a supervisor that was killed
         except OSError as error:
-            message = f"there can be no log in {self._folder}: {error.strerror}."
-            raise UsageError("guard-folder", message, "Name another folder with --log.") from error
+            message = f"cannot create the log in {self._folder}: {error.strerror}."
+            raise UsageError("guard-folder", message, "Choose another folder with --log.") from error
         if not _LIBRARY.exists() or set(" :") & set(str(_LIBRARY)):
-            message = f"the guard's library {_LIBRARY} is missing, or has a space or a colon in its path."
-            raise EnvironmentFailure("guard-library", message, "Install powercut again, where the path has none.")
+            message = f"the library {_LIBRARY} is missing, or its path contains a space or a colon."
+            raise EnvironmentFailure("guard-library", message, "Install powercut again, in a path without these.")
         preload = " ".join(filter(None, (str(_LIBRARY), os.environ.get("LD_PRELOAD"))))
         given = {"LD_PRELOAD": preload, "POWERCUT_GUARD": str(self._folder), "POWERCUT_GUARD_NEXT": "1 1"}
         given["POWERCUT_GUARD_POOLS"] = "\n".join(map(str, self._pools))
@@ -200,8 +200,8 @@ class Supervisor:
                 continue
             found = catch_up(history)
             if found:
-                changes = f"{found} changes were" if found > 1 else "1 change was"
-                self._say(f"{pool.path}: {changes} made without guard, or just as the service died; now in the log")
+                changes = f"{found} changes" if found > 1 else "1 change"
+                self._say(f"{pool.path}: logged {changes} made without guard or just before the service died")
             facts = pool.path.stat()
             known.append(f"{number} {facts.st_dev} {facts.st_ino}")
         return known

@@ -1,1 +1,1 @@
-"""Healing: what a persistent fault depends on, and what to take back."""
+"""Healing: finding the updates that a persistent fault depends on, and undoing them."""

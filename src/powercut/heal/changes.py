@@ -1,4 +1,4 @@
-"""Changing the real pool, and back.
+"""Changing the real pool, and undoing the change.
 
 Before: patches that were tried on copies, and the operator's word. After: the pool holds them, durably; what it held
 before lies in a file beside the log, written before the first byte of the pool was. Undoing writes that back, if the
@@ -49,7 +49,7 @@ def undo(file: Path) -> Path:
     """Write back what a pool held before it was healed; which pool."""
     way = _read(file)
     if way.stage == "undone":
-        raise UsageError("heal-undone", f"{file} was undone before.", "Nothing was changed.")
+        raise UsageError("heal-undone", f"{file} was already undone.", "Nothing was changed.")
     with nobody_uses(way.pool):
         _require_unchanged(way)
         _save(file, replace(way, stage="under way"))
@@ -63,7 +63,7 @@ def _require_unchanged(way: _WayBack) -> None:
         for patch in way.patches:
             now = os.pread(content.fileno(), len(patch.new), patch.offset)
             if now != patch.new and not (way.stage == "under way" and _is_mixed(now, patch)):
-                message = f"{way.pool} has changed at byte {patch.offset} since it was healed: undoing would lose that."
+                message = f"{way.pool} has changed at byte {patch.offset} since it was healed. Undoing would lose that."
                 raise UsageError("heal-changed", message, "Nothing was changed.")
 
 
@@ -83,14 +83,14 @@ def _read(file: Path) -> _WayBack:
     try:
         saved = json.loads(file.read_text())
         if saved["version"] != _VERSION:
-            raise ValueError(f"it is of version {saved['version']}")
+            raise ValueError(f"it has version {saved['version']}")
         patches = [Patch(int(at), base64.b64decode(old), base64.b64decode(new)) for at, old, new in saved["patches"]]
         if any(len(patch.old) != len(patch.new) or patch.offset < 0 for patch in patches):
             raise ValueError("it is damaged")
         return _WayBack(Path(saved["pool"]), tuple(patches), saved["stage"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise UsageError("heal-undo", f"{file} cannot be read: {why}.", "Nothing was changed.") from error
+        raise UsageError("heal-undo", f"cannot read {file}: {why}.", "Nothing was changed.") from error
 
 
 def _text(data: bytes) -> str:

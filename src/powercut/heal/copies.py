@@ -1,4 +1,4 @@
-"""A copy of a pool that libpmemobj may write into, and what it made of it.
+"""A copy of a pool that libpmemobj may change, and what it changed.
 
 Before: a pool that is to stay as it is. After: the copy is gone; what differed in it is known.
 """

@@ -1,4 +1,4 @@
-"""What goes with updates beyond their own transaction: what refers to objects that they made, what their line made.
+"""Updates that must be undone with others: those that refer to objects they made, and those of the same line.
 
 Before: the history of a pool, and updates that shall be taken back. After: others that were made because of them, or in
 the same way. Both are read from the log alone: nobody watched what the service read while it ran.

@@ -1,4 +1,4 @@
-"""The restart: the failing restart, run again on copies of the pool's folder.
+"""Running the failing restart on copies of the pool's folder.
 
 Before: the folder of a pool, and the command that restarts the service on it and judges it. After each run: the copy is
 gone, and the folder is as it was. A run is plain, or in the memory tracer: then it also tells which bytes of the pool
@@ -58,7 +58,7 @@ class Attempt:
     def __str__(self) -> str:
         if self.how == "hung":
             return f"did not end within {self.seconds:.0f} s"
-        return f"ended with exit status {self.code}" if self.how == "exited" else f"died of signal {self.code}"
+        return f"exited with status {self.code}" if self.how == "exited" else f"was killed by signal {self.code}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ class FailingRestart:
         ending = b"" if failed else Trace.open(trace, opened=False).meta.get("exit", b"")
         how, _, code = ending.decode("ascii", "replace").partition(" ")
         if how not in ("exited", "signaled"):
-            words = told.decode("utf-8", "replace").strip() or _tail(err, out) or "nobody saw how it ended"
-            raise EnvironmentFailure("heal-run", f"the command could not be run: {words}.", "Nothing was changed.")
+            words = told.decode("utf-8", "replace").strip() or _tail(err, out) or "it ended in an unknown way"
+            raise EnvironmentFailure("heal-run", f"cannot run the command: {words}.", "Nothing was changed.")
         return Attempt(how, int(code), time.monotonic() - began, _tail(err, out))
 
 

@@ -1,4 +1,4 @@
-"""The plan: which updates to take back, in which order.
+"""The plan: which updates to undo, in which order.
 
 Before: the log of a pool, and what a run of the failing restart under taint told. After: steps, the most suspicious
 first. An update is suspected if a byte that it wrote reached the faulting instruction, or a branch on the way there;
@@ -92,7 +92,7 @@ def _suspects(origins: Origins) -> Iterator[tuple[int, str]]:
     for fault in origins.faults:
         for use in fault.operands:
             how = use.kind.name.lower()
-            yield from _newest(use.labels, f"reached the instruction that failed, as the address of a {how}")
+            yield from _newest(use.labels, f"was used by the failing instruction, as the address of a {how}")
     threads = [fault.thread for fault in origins.faults] or origins.threads
     for thread in threads:
         for distance, branch in enumerate(thread.branches):

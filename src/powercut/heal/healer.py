@@ -1,4 +1,4 @@
-"""Trying a plan on copies, until the service is well again with as little taken back as can be found.
+"""Trying a plan on copies of the pool, until the service works with as few updates undone as possible.
 
 Before: a plan, and a restart that fails. After: the records to take back, or the knowledge that none of the ways
 helped. The pool itself is not touched.
@@ -97,7 +97,7 @@ class Healer:
             self._tried[records] = attempt = self.restart.attempt(
                 lambda copy: self.take_back(copy / self.name, records)
             )
-            self.say(f"attempt {len(self._tried)}: without {len(records)} updates the service {attempt}")
+            self.say(f"attempt {len(self._tried)}: with {len(records)} updates undone, the service {attempt}")
         return self._tried[records]
 
     def explain(self, failed: Attempt, taken: Records = frozenset()) -> tuple[Plan, Attempt]:
@@ -152,7 +152,7 @@ class Healer:
             if len(lines) < LINES and not any(step.cause in line for line in lines):
                 lines.append(made_by_same_line(self.history, step.cause))
         for line in lines:
-            least = self._least(steps_for(self.history, ((record, "is of the same line") for record in line)))
+            least = self._least(steps_for(self.history, ((record, "was made by the same line") for record in line)))
             if least is not None:
                 return least
         return None
@@ -195,7 +195,7 @@ class Healer:
         moments = sorted({min(step.records) for step in steps}, reverse=True)
         enough = fewest(len(moments), lambda count: self.attempt(self._since(moments[count - 1])).healed)
         if enough and not self.history.reaches(moments[enough - 1]):
-            self.say("some bytes were written more often since than the log keeps versions: they get the oldest")
+            self.say("the log no longer has the right version of some bytes; they get the oldest one it has")
         return self._since(moments[enough - 1]) if enough else None
 
     def _since(self, moment: int) -> Records:

@@ -1,4 +1,4 @@
-"""Objects of a pool that nobody can reach any more, and the pool without them.
+"""Objects of a pool that nothing can reach any more, and the pool without them.
 
 Before: a pool of libpmemobj and its log, and which of its objects the restart touched. After: the objects that are
 allocated and were not reached, with the line that allocated each, where the log knows it; on demand, what to write into

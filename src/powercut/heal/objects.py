@@ -1,4 +1,4 @@
-"""libpmemobj's own view of a pool, in a process of its own: what a pool holds is not trusted, and may end it.
+"""libpmemobj's view of a pool, read in a separate process, because a damaged pool can crash libpmemobj.
 
     python -m powercut.heal.objects list FILE              prints offset and size of the root, then of all objects
     python -m powercut.heal.objects free FILE OFFSETS      frees the objects at the offsets that a file lists
@@ -45,9 +45,9 @@ def _ask(*words: str | Path) -> str:
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_PATIENCE, check=False)
     except subprocess.TimeoutExpired as error:
-        raise EnvironmentFailure("heal-objects", f"libpmemobj does not get ready with {words[1]}.") from error
+        raise EnvironmentFailure("heal-objects", f"libpmemobj did not finish with {words[1]}.") from error
     if done.returncode != 0:
-        said = done.stderr.strip().rpartition("\n")[2] or f"it ended with status {done.returncode}"
+        said = done.stderr.strip().rpartition("\n")[2] or f"it exited with status {done.returncode}"
         raise EnvironmentFailure("heal-objects", f"libpmemobj cannot open a copy of the pool: {said}.")
     return done.stdout
 

@@ -1,4 +1,4 @@
-"""Taking updates back: what a pool would hold if some of its updates had never been.
+"""Undoing updates: the content of a pool if some of its updates had never been made.
 
 Before: the history of a pool, and records that shall not have been. After: the bytes to write so that it is so. A byte
 that a later update wrote keeps what that one wrote; all others get the version before.

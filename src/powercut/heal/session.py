@@ -1,4 +1,4 @@
-"""Healing one pool, from its log to a way that helps. The command line stands on this.
+"""Healing one pool, from its log to the updates to undo. The command line uses this.
 
 Before: a log, and a command that restarts the service and judges it. After: a plan, and if it was asked for, a healing
 that was tried on copies; the pool is changed only by `Session.change` and `Session.write`.
@@ -81,11 +81,11 @@ class Session:
         """Run the failing restart under taint, and see what of the pool led to the fault."""
         first = self._healer.attempt(frozenset())
         if first.healed:
-            raise UsageError("nothing-to-heal", "the service restarts and is well.", "There is nothing to take back.")
-        self._say("it runs again in the memory tracer, which may take many times as long")
+            raise UsageError("nothing-to-heal", "the service restarts and works.", "There is nothing to undo.")
+        self._say("running the restart again in the memory tracer, which can take many times as long")
         plan, tainted = self._healer.explain(first)
         if not tainted.resembles(first) and first.how != "hung":
-            self._say(f"under taint it {tainted}: the plan may be wrong")
+            self._say(f"under taint tracking, the restart {tainted}: the plan may be wrong")
         return plan, first
 
     def heal(self, plan: Plan) -> Healing | None:
@@ -139,21 +139,23 @@ class Session:
         """Steps that a line made which leads to the failing one go before others."""
         found = self._code and self._code.slice_of(stacks)
         if not found:
-            self._say("the bitcode does not know the line that failed: the plan is in the order that it has without it")
+            self._say("the bitcode does not contain the failing line, so it does not change the order of the plan")
             return steps
         return list(in_order(steps, found, self.place))
 
     def _touched(self, allocated: Allocated, rule: Rule) -> Iterable[int]:
         """The objects that the restart touches, in its recovery, if the service says when that is."""
         touches = self._restart.touches(lambda copy: allocated.labels(copy / self._healer.name))
-        when = "between pc_recover_begin and pc_recover_end" if touches.marked else "in all"
+        when = "between pc_recover_begin and pc_recover_end" if touches.marked else "in total"
         count, ending = len(touches.numbers), touches.plain
-        self._say(f"restarted, the service {ending}; {when} it touched {count} of {len(allocated)} objects")
+        self._say(f"the restarted service {ending}; {when} it touched {count} of {len(allocated)} objects")
         if not touches.attempt.resembles(ending):
-            self._say(f"in the memory tracer it {touches.attempt}: it may touch more than that")
+            self._say(f"in the memory tracer, the service {touches.attempt}: it may touch more objects than that")
         if rule is Rule.TOUCHES and not count:
-            message = f"the restart touches no object of {self.history.pool.path}: all would count as leaked."
-            raise UsageError("nothing-touched", message, "Use --leaks alone: it keeps what paths lead to.")
+            message = f"the restart touches no object of {self.history.pool.path}, so all would count as leaked."
+            raise UsageError(
+                "nothing-touched", message, "Use --leaks alone, which keeps every object with a path to it."
+            )
         return touches.numbers
 
     def _history(self, log: GuardLog) -> History:
@@ -162,12 +164,12 @@ class Session:
         histories = [history for pool in pools if (history := History(log, pool)).is_of_this_pool()]
         if not histories:
             known = ", ".join(str(pool.path) for pool in log.pools.values()) or "none"
-            message = f"the log {self._folder} does not tell of {self._pool or 'any pool'}: it knows {known}."
+            message = f"the log {self._folder} does not contain {self._pool or 'a pool'}; it contains {known}."
             if pools:
                 there = ", ".join(str(pool.path) for pool in pools)
-                message = f"{there} is gone, or another pool than the log {self._folder} tells of."
+                message = f"{there} is missing, or is not the pool of the log {self._folder}."
             raise UsageError("guard-other-pool", message, "Nothing was changed.")
         if len(histories) > 1:
             names = ", ".join(str(history.pool.path) for history in histories)
-            raise UsageError("many-pools", f"the log tells of {names}.", "Choose one with --pool.")
+            raise UsageError("many-pools", f"the log contains several pools: {names}.", "Choose one with --pool.")
         return histories[0]

@@ -1,4 +1,4 @@
-"""Where the data behind a fault came from: the labels board, written before a run under taint and read after it.
+"""Where the data behind a fault came from: the labels board, written before a tainted run and read after it.
 
 Before: ranges of files, each with a number (of the log record that last wrote them). The run is that of
 `powercut-ptrace --memory-tool TOOL --board labels=DESCRIPTOR`, which inherits the board's descriptor. After: for each

@@ -1,4 +1,4 @@
-"""Digests of images: two states with the same digest hold the same files, so one of them is judged.
+"""Digests of images: two states with the same digest hold the same files, so only one of them is tested.
 
 The digest of an image follows from state to state at the cost of the difference. Each folder has a sum, the exclusive
 or of one hash for each name in it; the digest is the exclusive or of one hash for each folder's path and sum. So it

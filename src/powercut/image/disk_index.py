@@ -1,4 +1,4 @@
-"""Where the objects of an image stand on disk: the books, and the moves that keep books and disk the same.
+"""An index of where the objects of an image are on disk, and the moves that keep index and disk the same.
 
 Objects with a name stand under the root folder. Objects that were built and have no name in the current image wait in
 the store, as ``store/NUMBER``: placing a file or folder is a rename, a further name of a file is a hard link, taking

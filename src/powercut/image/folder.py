@@ -1,4 +1,4 @@
-"""A folder on disk that follows from crash state to crash state, at the cost of the difference.
+"""A folder on disk that changes from crash state to crash state, at the cost of the difference.
 
 Before ``move_to``: the folder holds the last state, and whatever a check has done to it since. After: it holds exactly
 the image of the new state: names, kinds, bytes, modes, link counts, extended attributes. Objects of other kinds

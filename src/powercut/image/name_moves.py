@@ -1,4 +1,4 @@
-"""Moving names and objects on disk from one image's name_moves to the next one's.
+"""Moving names and objects on disk from their places in one image to those in the next.
 
 Before: the books (`DiskIndex`) are right, and some names may stand for other objects in the new image. After: all names
 of the image stand for their objects, except those that a disk cannot hold (a second name of a folder, a folder inside

@@ -1,4 +1,4 @@
-"""After a check: making books and disk agree again, whatever the check did.
+"""Restoring an image after a check, whatever the check did to it.
 
 Before: the watch says which names were touched; the books say what stood there. After: what is not in the books is
 deleted, what is no longer on disk is no longer in the books, and files that may hold other bytes are marked, so that

@@ -1,4 +1,4 @@
-"""Where images live, and that nothing is left of them.
+"""Where images are stored, and how they are removed.
 
 Memory is the place of choice: with namespaces each worker mounts a tmpfs that only it sees and that the kernel drops
 with it; without, ``/dev/shm`` if it has room; else the folder for temporary files. Only folders that powercut made,
@@ -31,8 +31,8 @@ class ScratchError(EnvironmentFailure):
         """The place chosen has no room left."""
         return cls(
             "scratch-full",
-            f"No space left for images in {path}.",
-            "Use fewer workers, or name a folder with more space with --scratch DIR.",
+            f"no space left for crash images in {path}.",
+            "Use fewer workers, or choose a folder with more space with --scratch DIR.",
         )
 
 
@@ -74,7 +74,7 @@ class Scratch:
 def make_scratch(policy: ScratchPolicy, data_dir: Path, workers: int, namespaces: bool) -> Scratch:
     """Choose a place and make the folder in it."""
     need = policy.need * _ROOM * workers
-    available = _available_memory()
+    available = available_memory()
     memory = namespaces and policy.folder is None and need <= available
     base = _choose(policy, data_dir, 0 if memory else need)
     _remove_leftovers(base)
@@ -83,7 +83,9 @@ def make_scratch(policy: ScratchPolicy, data_dir: Path, workers: int, namespaces
         _mark(path)
     except OSError as error:
         raise ScratchError(
-            "scratch-unusable", f"Cannot make a folder for images in {base}: {error.strerror}.", "Use --scratch DIR."
+            "scratch-unusable",
+            f"cannot create a folder for crash images in {base}: {error.strerror}.",
+            "Use --scratch DIR.",
         ) from error
     path.chmod(0o755)  # a check that gives up its privileges still reaches its files
     return Scratch(path, max(need, available // 2) // workers if memory else 0)
@@ -112,7 +114,7 @@ def _choose(policy: ScratchPolicy, data_dir: Path, need: int) -> Path:
         folder = policy.folder.resolve()
         if folder == data_dir or str(folder).startswith(inside):
             raise ScratchError(
-                "scratch-in-data", f"The scratch folder {folder} lies in the data folder.", "Choose another one."
+                "scratch-in-data", f"the scratch folder {folder} is inside the data folder.", "Choose another one."
             )
         return folder
     candidates = [Path(p) for p in ("/dev/shm", tempfile.gettempdir(), "/var/tmp", "/run", "/mnt", "/")]
@@ -122,12 +124,13 @@ def _choose(policy: ScratchPolicy, data_dir: Path, need: int) -> Path:
             return folder
     raise ScratchError(
         "scratch-full",
-        f"Images need up to {need >> 20} MB, which neither memory nor {tempfile.gettempdir()} has.",
-        "Use fewer workers, or name a folder with more space with --scratch DIR.",
+        f"crash images need up to {need >> 20} MB, but neither memory nor {tempfile.gettempdir()} has so much space.",
+        "Use fewer workers, or choose a folder with more space with --scratch DIR.",
     )
 
 
-def _available_memory() -> int:
+def available_memory() -> int:
+    """Bytes of memory that programs can still get."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024

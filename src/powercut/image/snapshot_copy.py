@@ -198,7 +198,7 @@ def _error(path: Path, error: OSError) -> CopyError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return CopyError(
             "scratch-full",
-            f"No space left for the copy of {path}.",
-            "Name a folder with more space with --scratch DIR.",
+            f"no space left for the copy of {path}.",
+            "Choose a folder with more space with --scratch DIR.",
         )
-    return CopyError("copy-failed", f"Cannot copy {path}: {error.strerror}.", "powercut must be able to read it.")
+    return CopyError("copy-failed", f"cannot copy {path}: {error.strerror}.", "powercut must be able to read it.")

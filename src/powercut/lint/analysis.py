@@ -1,4 +1,4 @@
-"""The trace analysis: from a trace to misuses, one for each root cause.
+"""Lint: from a trace to lint findings, one for each root cause.
 
 Before: a trace as it stands in its file; nobody has to open its runs of memory records. After: every pattern of
 docs/lint.md that the trace shows, with the line of the user's own code, its whole stack and a count. Sightings at the
@@ -64,9 +64,9 @@ def gaps(trace: Trace) -> list[str]:
     """What a trace does not hold, so that nothing can be found there."""
     found = []
     if trace.truncated:
-        found.append(f"the trace {trace.name} was cut short; what it holds is analysed")
+        found.append(f"the trace {trace.name} is truncated; lint sees only what it contains")
     if not trace.sees_memory and (trace.written["kind"] == Kind.MMAP).any():
-        found.append("files are mapped for writing, and the trace does not hold stores: record with --tracer memory")
+        found.append("the program maps files for writing, but the trace has no stores: record with --tracer memory")
     return found
 
 

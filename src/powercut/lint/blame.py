@@ -1,4 +1,4 @@
-"""Whose line it is: the place in the user's code that a call stack is blamed on.
+"""Which line of the user's code a call stack is blamed on.
 
 A store or a write is the innermost line of the user's own. Flushes, fences and syncs stand mostly in helpers
 (`persist`, `sync_file`) that many callers share, and to blame the helper would mix them all up. So for these the frames

@@ -1,4 +1,4 @@
-"""The pass over file calls: what the program syncs for nothing, or does not sync at all.
+"""The pass over file calls: redundant and missing syncs.
 
 Before: the calls of a trace, and which syncs made a store into a mapping persistent. After: sightings of the patterns
 of files. The rules are those of POSIX, the weakest there are: fsync of a file persists its content, fsync of a folder

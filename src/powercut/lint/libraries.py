@@ -1,4 +1,4 @@
-"""Libraries of persistent memory: which call stacks are inside one, doing what it was not told to do.
+"""Libraries of persistent memory: which call stacks are inside one, doing its own work rather than its caller's.
 
 PMDK's libraries store, flush and fence on their own account: logs, heap, lanes, the commit of a transaction. What they
 do there they do on purpose, and their user could not change it. But a call of `pmem_persist` is the user's own flush.

@@ -1,4 +1,4 @@
-"""A misuse: one root cause that the trace analysis found, in the form in which it is saved and reported."""
+"""A misuse: one lint finding, in the form in which it is saved and reported."""
 
 from __future__ import annotations
 

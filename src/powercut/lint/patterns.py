@@ -1,4 +1,4 @@
-"""The patterns of misuse that a trace can show, and what is to be said about each.
+"""The patterns that lint finds, with their texts.
 
 A pattern is a bug where it is one whatever the program means, as far as a trace can tell; else a warning. Its harm is
 what comes of it. docs/lint.md gives the exact condition of each; tests compare that page with this table.
@@ -33,8 +33,8 @@ class Pattern:
         name: for other programs; with `why`, unique.
         why: the variant, empty if there is only one.
         title: for people, in a few words.
-        message: one sentence; {place} and {other} are the two sides, {files} what it is about. What stands in
-            brackets is said only where the other side is known.
+        message: one or two sentences; {place} and {other} are the two sides, {files} what it is about. Text in
+            brackets is printed only if the other side is known.
         roles: what the two sides do.
         advice: what to change.
     """
@@ -52,7 +52,7 @@ class Pattern:
 _BUG, _WARNING = Severity.BUG, Severity.WARNING
 _DURABILITY, _PERFORMANCE, _ORDERING = Harm.DURABILITY, Harm.PERFORMANCE, Harm.ORDERING
 _STORED = ("stored", "flushed")
-_LEAVE_OUT = "leave it out, or flush only what was stored to"
+_LEAVE_OUT = "remove it, or flush only lines that were stored to"
 
 MISSING_FLUSH = Pattern(
     "missing-flush",
@@ -60,7 +60,7 @@ MISSING_FLUSH = Pattern(
     _BUG,
     _DURABILITY,
     "store that is never flushed",
-    "What {place} stores to {files} is never written back, though its cache line was flushed before[ (at {other})].",
+    "What {place} stores to {files} is never flushed, although its cache line was flushed before[ (at {other})].",
     _STORED,
     "flush the line after this store, and fence",
 )
@@ -70,7 +70,7 @@ MISSING_FENCE = Pattern(
     _BUG,
     _DURABILITY,
     "flush that is never fenced",
-    "What {place} stores to {files} is written back[ (at {other})], but no fence of that thread follows.",
+    "What {place} stores to {files} is flushed[ (at {other})], but no fence of that thread follows.",
     _STORED,
     "fence after the flush",
 )
@@ -80,7 +80,7 @@ MISSING_SYNC = Pattern(
     _BUG,
     _DURABILITY,
     "store that is never synced",
-    "What {place} stores to {files} is never synced, though the file is synced at other times.",
+    "What {place} stores to {files} is never synced, although the file is synced at other times.",
     ("stored", "synced"),
     "call msync on these pages, or fsync on the file, after this store",
 )
@@ -90,9 +90,9 @@ TRANSIENT = Pattern(
     _WARNING,
     _PERFORMANCE,
     "data that is never persisted",
-    "What {place} stores to {files} is never written back, nor is its cache line at any time.",
+    "What {place} stores to {files} is never flushed, and its cache line is never flushed at all.",
     _STORED,
-    "keep it in ordinary memory if it need not survive; else flush and fence it",
+    "keep it in ordinary memory if it need not survive; otherwise flush and fence it",
 )
 TRANSIENT_FILE = Pattern(
     "transient-data",
@@ -102,7 +102,7 @@ TRANSIENT_FILE = Pattern(
     "data that is never synced",
     "What {place} stores to {files} is never synced, and neither is anything else in that file.",
     ("stored", "synced"),
-    "keep it in ordinary memory if it need not survive; else call msync",
+    "keep it in ordinary memory if it need not survive; otherwise call msync",
 )
 DIRTY_OVERWRITE = Pattern(
     "dirty-overwrite",
@@ -110,9 +110,9 @@ DIRTY_OVERWRITE = Pattern(
     _BUG,
     _DURABILITY,
     "store over a value that never persisted",
-    "{place} overwrites in {files} what {other} stored, before that was persistent.",
+    "{place} overwrites what {other} stored in {files} before it was durable.",
     ("overwritten", "stored"),
-    "persist the first value before it is overwritten, or keep it in ordinary memory until it is final",
+    "persist the first value before you overwrite it, or keep it in ordinary memory until it is final",
 )
 FLUSH_CLEAN = Pattern(
     "redundant-flush",
@@ -129,8 +129,8 @@ FLUSH_AGAIN = Pattern(
     "flushed",
     _BUG,
     _PERFORMANCE,
-    "flush of a flushed line",
-    "{place} flushes a line of {files} that was flushed before[ (at {other})] and not stored to since.",
+    "flush of an already flushed line",
+    "{place} flushes a line of {files} that was already flushed[ (at {other})] and not stored to since.",
     ("flushed", "flushed before"),
     _LEAVE_OUT,
 )
@@ -140,9 +140,9 @@ FLUSH_BYPASSED = Pattern(
     _BUG,
     _PERFORMANCE,
     "flush after a non-temporal store",
-    "{place} flushes a line of {files} that {other} stored to around the cache.",
+    "{place} flushes a line of {files} that {other} wrote with non-temporal stores, which bypass the cache.",
     ("flushed", "stored"),
-    "leave the flush out; a non-temporal store only needs the fence",
+    "remove the flush; a non-temporal store needs only a fence",
 )
 FLUSH_VOLATILE = Pattern(
     "redundant-flush",
@@ -150,9 +150,9 @@ FLUSH_VOLATILE = Pattern(
     _BUG,
     _PERFORMANCE,
     "flush of ordinary memory",
-    "{place} flushes memory that is no mapped file: it does not survive a power cut in any case.",
+    "{place} flushes memory that does not belong to a mapped file. It never survives a power cut.",
     ("flushed", ""),
-    "leave it out; if it should persist, it must be in a mapped file",
+    "remove it; data that must survive belongs in a mapped file",
 )
 FLUSH_EADR = Pattern(
     "redundant-flush",
@@ -160,9 +160,9 @@ FLUSH_EADR = Pattern(
     _WARNING,
     _PERFORMANCE,
     "flush that eADR does not need",
-    "{place} flushes a line of {files}, which survives without that where caches do (eADR).",
+    "{place} flushes a line of {files}. eADR makes this flush unnecessary.",
     ("flushed", ""),
-    "skip flushes on such machines (pmem_has_auto_flush); keep them for all others",
+    "skip flushes on machines with eADR (pmem_has_auto_flush); keep them for all others",
 )
 FLUSH_SEVERAL = Pattern(
     "shared-flush",
@@ -170,10 +170,10 @@ FLUSH_SEVERAL = Pattern(
     _WARNING,
     _PERFORMANCE,
     "one flush for several stores",
-    "{place} flushes a line of {files} with several stores in it[ ({other} and others)]: that they share a line is "
-    "luck of the layout.",
+    "{place} flushes a line of {files} with several stores in it[ ({other} and others)]. They share a cache line only "
+    "by chance.",
     ("flushed", "stored"),
-    "align what belongs together to cache lines, and flush each line once",
+    "align data that belongs together to cache lines, and flush each line once",
 )
 FENCE_IDLE = Pattern(
     "redundant-fence",
@@ -181,9 +181,9 @@ FENCE_IDLE = Pattern(
     _BUG,
     _PERFORMANCE,
     "fence with nothing to wait for",
-    "{place} fences, and nothing was flushed before it[ since the fence at {other}].",
+    "{place} fences, but nothing was flushed before it[ since the fence at {other}].",
     ("fenced", "fenced before"),
-    "leave it out, or flush before it what should persist",
+    "remove it, or flush what must be durable before it",
 )
 FENCE_IDLE_EADR = Pattern(
     "redundant-fence",
@@ -191,9 +191,9 @@ FENCE_IDLE_EADR = Pattern(
     _BUG,
     _PERFORMANCE,
     "fence with nothing to order",
-    "{place} fences, and nothing was stored before it[ since the fence at {other}].",
+    "{place} fences, but nothing was stored before it[ since the fence at {other}].",
     ("fenced", "fenced before"),
-    "leave it out",
+    "remove it",
 )
 FENCE_SEVERAL = Pattern(
     "shared-fence",
@@ -201,10 +201,10 @@ FENCE_SEVERAL = Pattern(
     _WARNING,
     _ORDERING,
     "one fence for several lines",
-    "{place} fences several lines at once[ ({other} and others)]: a power cut before it may keep any of them and lose "
-    "any other.",
+    "{place} fences several lines at once[ ({other} and others)]. A power cut before it can keep any of them and lose "
+    "the others.",
     ("fenced", "flushed"),
-    "fence between those whose order matters; powercut test tries the orders",
+    "fence between lines whose order matters; powercut test tests the orders",
 )
 REDUNDANT_SYNC = Pattern(
     "redundant-sync",
@@ -212,9 +212,9 @@ REDUNDANT_SYNC = Pattern(
     _BUG,
     _PERFORMANCE,
     "sync with nothing to sync",
-    "{place} syncs {files}, which did not change since its last sync.",
+    "{place} syncs {files}, which has not changed since its last sync.",
     ("synced", ""),
-    "leave it out",
+    "remove it",
 )
 WRONG_FILE = Pattern(
     "wrong-file-synced",
@@ -222,7 +222,7 @@ WRONG_FILE = Pattern(
     _BUG,
     _DURABILITY,
     "sync of the wrong file",
-    "{place} syncs {files}, which did not change; the file that {other} wrote at the same time is never synced.",
+    "{place} syncs {files}, which has not changed. The file that {other} wrote at the same time is never synced.",
     ("synced", "written"),
     "sync the file that was written",
 )
@@ -232,7 +232,8 @@ RENAME_UNSYNCED = Pattern(
     _BUG,
     _DURABILITY,
     "rename of unsynced data",
-    "{place} renames {files} before what {other} wrote to it is synced: the new name may survive without it.",
+    "{place} renames {files} before the data that {other} wrote to it is synced. The new name can survive without the "
+    "data.",
     ("renamed", "written"),
     "call fsync on the file before the rename",
 )
@@ -241,8 +242,8 @@ UNSYNCED_ENTRY = Pattern(
     "",
     _BUG,
     _DURABILITY,
-    "name whose directory is never synced",
-    "{place} makes {files}, and neither the directory nor the file is synced afterwards: the name may be lost.",
+    "new name, but its directory is never fsynced",
+    "{place} creates {files}, but neither the directory nor the file is synced afterwards. The name can be lost.",
     ("named", ""),
     "call fsync on the directory",
 )
@@ -252,10 +253,10 @@ ENTRY_BY_FILE = Pattern(
     _WARNING,
     _DURABILITY,
     "name that relies on the file system",
-    "{place} makes {files}; only the file is synced, not its directory. ext4, xfs and btrfs keep the name then; POSIX "
-    "does not promise it.",
+    "{place} creates {files} and syncs only the file, not its directory. ext4, xfs and btrfs keep the name, but POSIX "
+    "does not guarantee it.",
     ("named", ""),
-    "call fsync on the directory, too",
+    "also call fsync on the directory",
 )
 ACKNOWLEDGED = Pattern(
     "acknowledged-unsynced",
@@ -263,7 +264,7 @@ ACKNOWLEDGED = Pattern(
     _BUG,
     _DURABILITY,
     "acknowledged after the last sync",
-    "What {place} writes to {files} comes after the last sync of that file, and {other} tells the outside about it.",
+    "{place} writes to {files} after its last sync, and {other} outputs something after that.",
     ("written", "acknowledged"),
     "sync the file before the output",
 )
@@ -273,7 +274,7 @@ ACKNOWLEDGED_EARLY = Pattern(
     _WARNING,
     _DURABILITY,
     "output before the sync",
-    "What {place} writes to {files} is synced only after {other} has told the outside something.",
+    "What {place} writes to {files} is synced only after {other} has printed or sent something.",
     ("written", "acknowledged"),
     "if the output promises it, sync the file first",
 )
@@ -282,8 +283,8 @@ ACKNOWLEDGED_NEVER = Pattern(
     "never",
     _WARNING,
     _DURABILITY,
-    "output, and no sync at all",
-    "What {place} writes to {files} is never synced, and {other} tells the outside something afterwards.",
+    "output, but no sync at all",
+    "What {place} writes to {files} is never synced, but {other} prints or sends something afterwards.",
     ("written", "acknowledged"),
     "if the output promises it, sync the file first",
 )
@@ -292,11 +293,11 @@ NOTHING_PERSISTED = Pattern(
     "",
     _BUG,
     _DURABILITY,
-    "nothing was ever persisted",
-    "The program changes {files} (first at {place}), and there is no sync, flush or fence in the whole trace: nothing "
-    "was ever persisted.",
+    "nothing was ever made durable",
+    "The program changes {files} (first at {place}), but the trace has no sync, flush or fence: nothing was ever made "
+    "durable.",
     ("changed", ""),
-    "sync what should survive; or is this the trace of the wrong program?",
+    "sync what must survive; or is this the trace of another program?",
 )
 
 PATTERNS: tuple[Pattern, ...] = (

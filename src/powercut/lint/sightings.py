@@ -1,4 +1,4 @@
-"""Sightings: patterns as the passes over a trace see them, at call stacks that nobody has looked up yet.
+"""Sightings: patterns as the passes over a trace see them, at call stacks that are not resolved yet.
 
 Before: events. After: for each pattern and call stack how often it was seen, with the stack of the other side.
 `analysis.py` turns them into misuses, which have places and words.

@@ -1,4 +1,4 @@
-"""What the pass over file calls remembers: of each file what is not synced yet, names without a sync, idle syncs."""
+"""State of the pass over file calls: unsynced data and names, and redundant syncs."""
 
 from __future__ import annotations
 

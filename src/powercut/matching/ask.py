@@ -1,4 +1,4 @@
-"""Asking whether a folder is a crash state of a recorded run: what `powercut match` and `powercut.match` stand on.
+"""Whether a folder is a crash state of a recorded run: `powercut match` and `powercut.match` use this.
 
 Before: a trace and an image, by any of their forms. After: an answer for each row. What the trace does not hold is
 never held against the image: where a trace was cut, or a program stored to a file that nobody watched, an image that no
@@ -23,8 +23,8 @@ from powercut.states.tree import ROOT
 from powercut.trace.layout import KIND, Kind
 from powercut.trace.reader import Trace
 
-_CUT = "the trace was cut short; what the program did later may explain the image"
-_GIVEN_UP = "the search was given up; a narrower window (--after, --before) makes it shorter"
+_CUT = "the trace is truncated; what the program did later may explain the image"
+_GIVEN_UP = "the search gave up; narrow the time window with --after and --before"
 
 
 def match(
@@ -36,12 +36,12 @@ def match(
     before: str | int | None = None,
     memory: str = AUTO.name,
 ) -> MatchResult:
-    """Whether a folder is a state that a power cut could have left of a recorded run.
+    """Tell whether a power cut during a recorded run could have left a folder.
 
     Args:
         trace: the file of a trace, or an opened one.
-        image: the data folder as the power cut left it, or an `ObservedImage` that a test made.
-        fs: file system models, as for --fs: one, several with commas, or all.
+        image: the data folder as the power cut left it, or an `ObservedImage` made in a test.
+        fs: file-system models, separated by commas, or all.
         after: a line that the program had printed before the cut, or the number of an event that was over.
         before: a line that it had not printed yet, or the number of an event that had not begun.
         memory: the model of mapped memory, as for --memory.
@@ -84,7 +84,7 @@ def _require_snapshot(trace: Trace) -> None:
     if trace.truncated and all(record[KIND] <= Kind.SNAP_OTHER for _, record in trace.calls()):
         raise UsageError(
             "trace-cut",
-            f"{trace.name} was cut before the program's first call: it may not hold the whole folder.",
+            f"{trace.name} ends before the program's first call, so it may not contain the whole folder.",
             "Record it again.",
         )
 
@@ -96,8 +96,8 @@ def _require_kinship(timeline: Timeline, image: ObservedImage) -> None:
     if names and not known.intersection(names) and not timeline.trace.truncated:
         raise UsageError(
             "image-foreign",
-            f"nothing in {image.title} has a name that the recorded program used.",
-            "Give the data folder itself, and the trace of the program that wrote it.",
+            f"{image.title} contains no name that the recorded program used.",
+            "Pass the data folder itself, and the trace of the program that wrote it.",
         )
 
 
@@ -108,8 +108,8 @@ def _doubt(timeline: Timeline, moments: Window) -> str:
     mapped = [obj for obj, thing in enumerate(timeline.tree.things) if thing.mapped]
     if mapped:
         name = timeline.index.path_of(mapped[0]).decode("utf-8", "replace")
-        return f"the program may have stored to {name} through a mapping, which this trace does not hold"
+        return f"the program may have stored to {name} through a mapping, and this trace has no stores"
     if timeline.notes or timeline.tree.unknown:
-        why = timeline.notes[0] if timeline.notes else "the trace names a file that it never saw"
-        return f"the trace does not tell all that the program did: {why}"
+        why = timeline.notes[0] if timeline.notes else "the trace uses an unknown file"
+        return f"the trace is incomplete: {why}"
     return ""

@@ -58,9 +58,9 @@ class _Comparison:
         for name in sorted({*wanted, *found}):
             inner = join(path, name)
             if name not in wanted:
-                yield Difference(inner, f"{_KINDS[self._image.nodes[inner].kind]} is there, and should not be", True)
+                yield Difference(inner, f"{_KINDS[self._image.nodes[inner].kind]} that should not exist", True)
             elif name not in found:
-                yield Difference(inner, f"not there; {_KINDS[self._wanted.kind(wanted[name])]} should be", True)
+                yield Difference(inner, f"missing; should be {_KINDS[self._wanted.kind(wanted[name])]}", True)
             else:
                 yield from self._of_object(inner, wanted[name], self._image.nodes[inner])
 

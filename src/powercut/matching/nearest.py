@@ -1,4 +1,4 @@
-"""The nearest possible state to an image that is none: the one with the fewest differences that was found.
+"""The nearest possible state to an impossible image: the one with the fewest differences that was found.
 
 A possible state cannot meet all demands of the image. So demands are let go, those first that stood in the way most
 often, until a state meets the rest; then those that were let go without need are taken back. What that misses, one

@@ -121,7 +121,7 @@ class ObservedImage:
 
     def _broken(self, path: bytes) -> UsageError:
         shown = path.decode("utf-8", "replace")
-        return UsageError("bad-image", f"{self.title} holds {shown!r}, which lies in no folder of it.")
+        return UsageError("bad-image", f"{self.title} contains {shown!r}, but not its folder.")
 
     def names(self, folder: bytes) -> list[bytes]:
         """The names in a folder."""

@@ -63,9 +63,9 @@ def read_folder(path: str | Path) -> ObservedImage:
     try:
         found = os.stat(root)
     except OSError as error:
-        raise UsageError("no-image", f"there is no folder {path}: {error.strerror}.") from error
+        raise UsageError("no-image", f"cannot read the folder {path}: {error.strerror}.") from error
     if not stat.S_ISDIR(found.st_mode):
-        raise UsageError("no-image", f"{path} is not a folder.", "Give the data folder as the power cut left it.")
+        raise UsageError("no-image", f"{path} is not a folder.", "Pass the data folder as the power cut left it.")
     return ObservedImage(_Reader(root).nodes(found), str(path))
 
 
@@ -156,5 +156,5 @@ def _checked(path: bytes, use: Callable[[], _T]) -> _T:
 
 def _unreadable(path: bytes, error: OSError) -> EnvironmentFailure:
     return EnvironmentFailure(
-        "image-unreadable", f"cannot read {os.fsdecode(path)} of the image: {error.strerror}.", "Nothing was decided."
+        "image-unreadable", f"cannot read {os.fsdecode(path)} of the image: {error.strerror}.", "There is no result."
     )

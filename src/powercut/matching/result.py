@@ -1,4 +1,4 @@
-"""The answer for people: on which rows an image is possible, at which moments, what survived and what was lost.
+"""The answer: on which file systems an image is possible, at which moments, what survived and what was lost.
 
 Made from what the matcher found; every event is named with its number, its words and, where the trace knows it, its
 line in the program.

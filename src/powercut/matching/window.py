@@ -1,4 +1,4 @@
-"""Windows: from which moment to which a crash can have been, by what the program had said or done.
+"""Time windows for the crash, given by what the program had printed or done.
 
 A word is a line that the program printed, or the number of an event. After a line: it was out. Before a line: it was
 not. Of a line that was printed several times the window is the widest one: after its first, before its last.
@@ -63,7 +63,7 @@ def _event(timeline: Timeline, word: str | int) -> int:
     if isinstance(word, int) or (word.isascii() and word.isdecimal()):
         if int(word) < count:
             return int(word)
-        raise UsageError("no-such-moment", f"there is no event {word}.", f"The trace has events 0 to {count - 1}.")
+        raise UsageError("no-such-moment", f"the trace has no event {word}.", f"It has events 0 to {count - 1}.")
     lines = [line.decode("utf-8", "replace") for channel in _CHANNELS for line, _ in _lines(timeline, channel)]
     hint = suggestion(word, lines[:_SHOWN] if len(lines) > _SHOWN else lines, "It printed") if lines else ""
     raise UsageError("no-such-moment", f"the program never printed the line {word!r}.", hint or "It printed nothing.")

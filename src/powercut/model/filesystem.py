@@ -157,7 +157,7 @@ def file_systems(names: str, memory_name: str = AUTO.name) -> list[FileSystem]:
     for name in (part.strip() for part in names.split(",")):
         if name not in FILE_SYSTEMS and name not in GROUPS:
             hint = suggestion(name, [*FILE_SYSTEMS, *GROUPS])
-            raise UsageError("unknown-fs", f"there is no file system model {name!r}.", hint)
+            raise UsageError("unknown-fs", f"unknown file-system model {name!r}.", hint)
         for member in GROUPS.get(name, (name,)):
             rows.setdefault(member, replace(FILE_SYSTEMS[member], memory=mapped))
     return list(rows.values())

@@ -41,5 +41,5 @@ MEMORIES: dict[str, Memory] = {row.name: row for row in (AUTO, PX86, EADR, PAGE_
 def memory(name: str) -> Memory:
     """The row for a --memory value."""
     if name not in MEMORIES:
-        raise UsageError("unknown-memory", f"there is no memory model {name!r}.", suggestion(name, MEMORIES))
+        raise UsageError("unknown-memory", f"unknown memory model {name!r}.", suggestion(name, MEMORIES))
     return MEMORIES[name]

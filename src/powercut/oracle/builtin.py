@@ -68,6 +68,11 @@ class BuiltinOracle:
         """The times of all finished versions, in order."""
         return [time for time, _, _ in self._moments]
 
+    def whole_names(self) -> set[bytes]:
+        """Paths of files that are replaced or rewritten, so that they must be old or new."""
+        whole = (place for place, history in self._histories.items() if history.whole_from != NEVER)
+        return {self._timeline.index.path_at(place) for place in whole}
+
     def output_key(self, timeline: Timeline, point: int, unsaid: frozenset[int] = frozenset()) -> Hashable:
         """What the program is held to changes with every finished version."""
         return bisect_right(self.moments, point)

@@ -22,20 +22,20 @@ SETTINGS = "powercut"  # the marker that gives settings
 
 # Settings that suites change from run to run: an option, and a key of pytest's own configuration, for each.
 OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "fs": (str, "File-system models of crash tests: one, several with commas, or all."),
-    "memory": (str, "What mapped memory promises in crash tests: px86, eadr, page-cache, auto."),
+    "fs": (str, "File-system models for crash tests, separated by commas, or all."),
+    "memory": (str, "Model of mapped memory for crash tests: px86, eadr, page-cache or auto."),
     "budget": (str, "How long each crash test searches: 30s, 5m."),
-    "max_states": (int, "Test at most so many states in each crash test."),
+    "max_states": (int, "Each crash test tests at most this many states."),
     "seed": (int, "Seed of the random part of crash tests."),
-    "timeout": (float, "A check that takes longer than so many seconds hangs."),
+    "timeout": (float, "Seconds after which a check of a crash test counts as hung."),
 }
 
 
 def crash_test(check: str | Callable[..., object] | None = None, **settings: Any) -> pytest.MarkDecorator:
-    """Make a test a crash test: powercut records its body once and runs `check` on every state a power cut can leave.
+    """Make a test a crash test: powercut records its body once and runs `check` on every crash state.
 
-    With `command`, an argument list, the body only prepares, and the command is recorded. The data folder is `dir`, by
-    default the test's `tmp_path`. Other keywords are settings, as for `powercut.explore`.
+    With `command`, an argument list, the body only prepares the data folder, and powercut records the command. The data
+    folder is `dir`, by default the test's `tmp_path`. Other keywords are settings, as for `powercut.explore`.
     """
     marker: pytest.MarkDecorator = getattr(pytest.mark, MARKER)
     return marker.with_args(check, **settings)
@@ -48,13 +48,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--powercut-{name.replace('_', '-')}", type=kind, default=None, metavar="VALUE", help=what)
         parser.addini(f"powercut_{name}", what, default=None)
     group.addoption(
-        "--powercut-replay", metavar="RUN/ID", help="Only run the check of the chosen crash test on this finding."
+        "--powercut-replay", metavar="RUN/ID", help="Run the check of the chosen crash test only on this finding."
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Markers."""
-    config.addinivalue_line("markers", f"{SETTINGS}(**settings): settings of powercut for crash tests, as fs='xfs'")
+    config.addinivalue_line(
+        "markers", f"{SETTINGS}(**settings): settings of powercut for crash tests, such as fs='xfs'"
+    )
     config.addinivalue_line("markers", f"{MARKER}(check, **settings): a crash test; write @powercut.crash_test(...)")
 
 
@@ -82,13 +84,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture
 def crash_test_folder(tmp_path: Path) -> Path:
-    """The data folder of a crash test that names none; override it to have another one everywhere."""
+    """The default data folder of crash tests; override this fixture to use another one."""
     return tmp_path
 
 
 @pytest.fixture(name=FIXTURE)
 def _crash_test(request: pytest.FixtureRequest, crash_test_folder: Path) -> CrashTest:
-    """A function that crash-tests a workload with a check, and fails the test with what it finds."""
+    """A function that crash-tests a program with a check, and fails the test if there are findings."""
     from powercut.pytest_plugin.crash_tests import CrashTest
 
     return CrashTest(request.config, request.node, crash_test_folder)

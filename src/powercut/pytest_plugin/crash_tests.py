@@ -1,4 +1,4 @@
-"""Crash tests of a test suite: settings from everywhere, a run, and a failure that says all that is needed.
+"""Running a crash test in pytest: collecting its settings, running it, and reporting its findings.
 
 Before: a workload, a check, and what the suite's options, markers and files say. After: the test passes, and the states
 that were tested all passed; or it fails with every finding that is not in the baseline and how to get it back. A search
@@ -35,7 +35,7 @@ Check = str | Callable[..., object] | None
 
 @dataclass(frozen=True, slots=True)
 class CrashTest:
-    """What the fixture `crash_test` is: called with a workload, a check and settings, it passes or fails the test."""
+    """The fixture `crash_test`: called with a program, a check and settings, it fails the test on findings."""
 
     config: pytest.Config
     item: pytest.Item

@@ -1,1 +1,1 @@
-"""Persistent-memory races (PMRace): which loads can see what a power cut may still take away, and what follows."""
+"""Persistent-memory races (PMRace): which loads see data that a power cut can still lose, and what follows."""

@@ -1,4 +1,4 @@
-"""Loads, stores and effects of one campaign, as its trace holds them: what read whose bytes, and what came of it.
+"""Loads, stores and effects of one campaign, from its trace: what read whose bytes, and what it was used for.
 
 Before: a trace of race mode, in which CANDIDATE events are loads of bytes that were not guaranteed, and EFFECT events
 say which store or call depends on which of them. After: `Dependence` values, each one load, the stores whose bytes it

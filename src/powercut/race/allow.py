@@ -22,7 +22,7 @@ from pathlib import PurePath
 from powercut.trace.symbols import Frame
 
 Stack = Iterable[Frame]
-BUILTIN = {"libpmemobj.so*:*": "PMDK's recovery undoes or finishes what its allocator and its transactions log"}
+BUILTIN = {"libpmemobj.so*:*": "PMDK's recovery undoes or completes logged allocations and transactions"}
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The board: what powercut tells the memory tracer's race mode, and what that tells back, apart from events.
+"""The board: memory that powercut shares with the memory tracer's race mode, for plans and results.
 
 The twin of native/grind/race/board.h, which is the one definition (tests/unit/test_board.py compares them). Before: a
 plan. After: `Board`, a file in memory that the tracer inherits, and its results, which are there however the program

@@ -1,4 +1,4 @@
-"""One execution of the program in race mode: a seed, a schedule, the trace, and what the board tells.
+"""One execution of the program in race mode: a seed, a schedule, the trace, and the board.
 
 Before: a command and where it runs. After: a `Campaign`, whose trace lies in a folder of its own until it is let go.
 How the program ended is part of the answer; that it never mapped a file, or never had a second thread, is for others to

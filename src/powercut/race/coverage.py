@@ -1,4 +1,4 @@
-"""Coverage of all executions together: alias pairs and blocks of code, as the bitmaps of the board count them."""
+"""Coverage of all executions together: alias pairs and blocks of code, from the bitmaps of the board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicted pairs as the board names code: what one run says could race, for the queue of interleavings.
+"""Predicted pairs, named as on the board: what could race according to one run, for the queue of interleavings.
 
 A store under a lock cannot be read while the lock is taken, so holding its thread there shows nothing. If the lock word
 lies in persistent memory and is freed before the store is guaranteed, the place to hold it is where it frees the lock:

@@ -1,4 +1,4 @@
-"""The grammar of a program's commands: what seeds are made of, as a small TOML file says it.
+"""The grammar of a program's commands: a small TOML file from which seeds are made.
 
     threads = 4                        # of the program; operations are distributed to them
     line = "{thread} {command}"        # how one operation is written; without {thread} the program distributes lines
@@ -152,8 +152,7 @@ class Refusals:
         if self.commands and self.refused == self.commands:
             raise UsageError(
                 "grammar-refused",
-                f"{where}: the program refused all {self.commands} commands (100 % are invalid), "
-                f"the first with {self.said[:200]!r}.",
+                f"{where}: the program refused all {self.commands} commands, the first with {self.said[:200]!r}.",
                 "Compare the forms of the grammar with the commands that the program reads.",
             )
 
@@ -177,18 +176,18 @@ def load_grammar(path: Path) -> Grammar:
 def _mistakes(grammar: Grammar) -> Iterator[str]:
     """What cannot be, one after the other."""
     if not grammar.command:
-        yield "there is no command"
+        yield "command is empty"
     if not 1 <= grammar.threads <= MOST_THREADS:
-        yield f"threads must be from 1 to {MOST_THREADS}, not {grammar.threads}"
+        yield f"threads must be between 1 and {MOST_THREADS}, not {grammar.threads}"
     if not 1 <= grammar.operations <= grammar.most <= MOST_OPERATIONS:
         yield f"operations and most must be 1 <= operations <= most <= {MOST_OPERATIONS}"
     unknown = set(_BLANK.findall(grammar.line)) - _PARTS_OF_A_LINE
     if unknown or "{command}" not in grammar.line:
-        yield "line must hold {command}, may hold {thread}, and no other blank"
+        yield "line must contain {command}, may contain {thread}, and no other placeholder"
     if grammar.populate is not None and grammar.populate not in grammar.command:
-        yield f"populate names {grammar.populate!r}, and there is no such command"
+        yield f"populate is {grammar.populate!r}, which is not a command"
     if any("\n" in text for text in (grammar.line, *grammar.last, *(one.form for one in grammar.command.values()))):
-        yield "line, last and forms are single lines"
+        yield "line, last and forms must be single lines"
     yield from _wrong_expression(grammar.refused)
     for name, command in grammar.command.items():
         yield from _wrong_command(f"command.{name}", command, grammar)
@@ -200,16 +199,16 @@ def _wrong_expression(refused: str | None) -> Iterator[str]:
     try:
         re.compile(refused or "")
     except re.error as error:
-        yield f"refused is no regular expression: {error}"
+        yield f"refused is not a regular expression: {error}"
 
 
 def _wrong_command(where: str, command: Command, grammar: Grammar) -> Iterator[str]:
     odd = [name for name in _LIKE_A_BLANK.findall(command.form) if name not in command.blanks]
     if odd:
-        yield f"{where} has {{{odd[0]}}}: a blank has small letters, digits, - and _, as {{key}} has"
+        yield f"{where} has {{{odd[0]}}}, but placeholders consist of small letters, digits, - and _, such as {{key}}"
     missing = [name for name in command.blanks if name not in grammar.parameter]
     if missing:
-        yield f"{where} has a blank {{{missing[0]}}}, and there is no parameter.{missing[0]}"
+        yield f"{where} has the placeholder {{{missing[0]}}}, but parameter.{missing[0]} is missing"
     if command.weight < 1:
         yield f"{where}: weight must be at least 1"
 
@@ -217,9 +216,9 @@ def _wrong_command(where: str, command: Command, grammar: Grammar) -> Iterator[s
 def _wrong_parameter(where: str, parameter: Parameter) -> Iterator[str]:
     if isinstance(parameter, Choice):
         if not parameter.values or any("\n" in value for value in parameter.values):
-            yield f"{where}: values must hold at least one word, each of one line"
+            yield f"{where}: values must contain at least one word, and each must be a single line"
         return
     if parameter.least > parameter.most:
-        yield f"{where}: least is {parameter.least}, more than most, which is {parameter.most}"
+        yield f"{where}: least ({parameter.least}) must not be more than most ({parameter.most})"
     if isinstance(parameter, Text) and (parameter.least < 0 or not parameter.letters or "\n" in parameter.letters):
-        yield f"{where}: letters must hold some, of one line, and least cannot be negative"
+        yield f"{where}: letters must not be empty or contain a newline, and least must not be negative"

@@ -1,4 +1,4 @@
-"""Inconsistencies of a campaign, exactly: what was durable, or could be, while what it depends on could still be lost.
+"""Inconsistencies of a campaign: data that was or could be durable while data it depends on could still be lost.
 
 Before: the accesses of a campaign (`accesses`), which are the tracer's word for it, and a timeline of the same trace.
 After: those dependences for which the model has a crash state with the effect and without the store that was read. This

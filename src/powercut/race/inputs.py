@@ -82,5 +82,5 @@ def seed_files(folder: Path) -> list[bytes]:
     except OSError as error:
         raise UsageError("bad-seeds", f"cannot read seeds from {folder}: {error.strerror}.") from error
     if not found:
-        raise UsageError("bad-seeds", f"there is no seed in {folder}.", "Put files into it that the program reads.")
+        raise UsageError("bad-seeds", f"{folder} contains no seed.", "Put input files for the program into it.")
     return found

@@ -1,4 +1,4 @@
-"""The first look at a program: whether race mode means anything for it, and whether its recovery and check do.
+"""The first run of a program: whether it can race at all, and whether its recovery and check work.
 
 A program that maps no file, or has one thread, has no races in persistent memory. A recovery or check that refuses the
 folder after a clean end would refuse everything. Each is said before the search begins.
@@ -47,9 +47,8 @@ def never_ends(stage: Stage, campaign: Campaign) -> EnvironmentFailure:
     """What to say of a program that has no input, and hangs."""
     return EnvironmentFailure(
         "program-deadlocks",
-        f"the program {stage.command[0]!r} does not end by itself: it {campaign.ending}, without any schedule.",
-        "It must end when nothing goes wrong; give it more time with --timeout if it is slow. Its threads:\n"
-        + _stacks(campaign),
+        f"the program {stage.command[0]!r} does not end by itself: it {campaign.ending}, even without scheduling.",
+        "It must end without a crash; increase --timeout if it is slow. Its threads:\n" + _stacks(campaign),
     )
 
 
@@ -58,17 +57,17 @@ def _require_threads(stage: Stage, campaign: Campaign) -> None:
     if not campaign.maps_files:
         what = f"the program {name!r} never maps a file of {stage.options.folder} for writing."
         raise EnvironmentFailure(
-            "maps-nothing", what, "Races are looked for in mapped files. Is --dir the pool's folder?"
+            "maps-nothing", what, "powercut race looks for races in mapped files. Is --dir the folder of the pool?"
         )
     if campaign.threads < 2:
-        what = f"the program {name!r} never starts a second thread: nothing can race."
-        raise EnvironmentFailure("one-thread", what, "powercut test finds what a power cut does to one thread.")
+        what = f"the program {name!r} never starts a second thread, so nothing can race."
+        raise EnvironmentFailure("one-thread", what, "Use powercut test for programs with one thread.")
 
 
 def _failed(stage: Stage, campaign: Campaign) -> EnvironmentFailure:
     words = _said(campaign.execution.last_words())
-    what = f"the workload {stage.command[0]!r} {campaign.ending}."
-    return EnvironmentFailure("workload-failed", what, f"It must succeed when nothing goes wrong.{words}")
+    what = f"the program {stage.command[0]!r} {campaign.ending}."
+    return EnvironmentFailure("workload-failed", what, f"It must exit with 0 without a crash.{words}")
 
 
 def require_clean_end(recovery: Recovery, check: Check | None, timeline: Timeline) -> float:
@@ -78,15 +77,15 @@ def require_clean_end(recovery: Recovery, check: Check | None, timeline: Timelin
     if not recovered.verdict.passed:
         raise EnvironmentFailure(
             "recovery-fails",
-            f"the recovery {recovery.command[0]!r} {recovered.ending} on the folder as the program left it, "
-            "without any crash.",
-            "It must succeed there; name another command with --recovery." + _said(recovered.verdict.output),
+            f"the recovery fails even without a crash: {recovery.command[0]!r} {recovered.ending} on the folder the "
+            "program left.",
+            "Fix that first, or choose another command with --recovery." + _said(recovered.verdict.output),
         )
     if check is not None and not (verdict := check(timeline, end)).passed:
         raise EnvironmentFailure(
             "check-fails-on-final-state",
-            f"the check fails (status {verdict.code}) on the folder as the program left it, without any crash.",
-            "It must pass there before crash states mean anything." + _said(verdict.output),
+            f"the check fails even without a crash: it exited with {verdict.code} on the folder the program left.",
+            "Fix that first." + _said(verdict.output),
         )
     return min(recovery.limit, max(_SHORTEST, _SLOWER * recovered.verdict.seconds))
 
@@ -98,9 +97,9 @@ def _stacks(campaign: Campaign) -> str:
     for event in campaign.last_places():
         thread = campaign.thread_index.get(int(trace.events["tid"][event]), 0)
         parts += [f"thread {thread}:", *(f"  {frame}" for frame in places.frames(event)[:_FRAMES])]
-    return "\n".join(parts) or "(not known)"
+    return "\n".join(parts) or "(unknown)"
 
 
 def _said(words: str) -> str:
     lines = words.strip().splitlines()[-_LINES:]
-    return " Its last words:\n" + "\n".join(lines) if lines else ""
+    return " Its last output:\n" + "\n".join(lines) if lines else ""

@@ -1,4 +1,4 @@
-"""The queue of interleavings that are worth a try: places that share an address, the most promising first.
+"""The queue of interleavings to try: places that share an address, the most promising first.
 
 PMRace groups loads and stores by the address that they share, and prefers addresses that are used often. Addresses of
 persistent memory differ from run to run where a pool is made anew, so an entry is the set of loads and the set of

@@ -1,4 +1,4 @@
-"""Findings of races: places, words and ids, from what was seen and what came of validating it."""
+"""Findings of races: places, texts and ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from powercut.states.timeline import Timeline
 from powercut.trace.layout import Effect
 
 _MOST = 6  # updates that are named
-_CUT = "a power cut can keep the one and take the other"
+_CUT = "a power cut can keep one and lose the other"
 STORED, TAKEN = "stored", "taken"  # the roles that a race is known by
 TRACE, SEED, PLAN = "trace", "seed", "schedule.json"  # of a finding, in a folder of its own
 
@@ -63,10 +63,10 @@ class Describer:
         """A lock that survives its holder, as a finding."""
         taken = self.places.location(lock.store, TAKEN, self.timeline.describe_call(lock.store))
         message = (
-            f"{taken.short} takes a lock that lies in persistent memory: after a power cut it is still taken, by a "
-            f"thread that does not exist any more, and {judged.why}."
+            f"{taken.short} takes a lock in persistent memory. After a power cut it is still taken, by a thread that "
+            f"no longer exists, and {judged.why}."
         )
-        text = f"free the lock that {taken.short} takes when the program starts, or keep it in ordinary memory"
+        text = f"when the program starts, free the lock that {taken.short} takes, or keep it in ordinary memory"
         about = _About(FindingKind.SYNCHRONIZATION, message, [taken], text, holds=[lock.update])
         return self._finding(about, judged, state, scheduled)
 
@@ -77,16 +77,17 @@ class Describer:
             key=lambda location: any("join" in frame for frame in location.stack)
         )  # who waits for others, last
         where = ", ".join(dict.fromkeys(location.short for location in waiting))
-        message = f"Without any power cut, threads wait for each other, or for a lock that nobody frees: at {where}."
-        about = _About(FindingKind.DEADLOCK, message, waiting, "free every lock on every path, take locks in one order")
+        message = f"Even without a power cut, threads wait forever for each other or for a lock, at {where}."
+        text = "free every lock on every path, and always take locks in the same order"
+        about = _About(FindingKind.DEADLOCK, message, waiting, text)
         return self._finding(about, judged, state, scheduled)
 
     def death(self, places: Iterable[int], judged: Judged, state: State, scheduled: Scheduled) -> Finding:
         """A signal that killed the program, at an event of the trace, as a finding."""
         dies = [self.places.location(event, "dies", judged.why) for event in places]
         where = ", ".join(location.short for location in dies)
-        message = f"Without any power cut, the program {judged.why}: at {where}."
-        text = "see which thread changes what is used there; a replay runs them in the same order again"
+        message = f"Even without a power cut, the program {judged.why} at {where}."
+        text = "find out which thread changes the data that is used there; a replay repeats the schedule"
         return self._finding(_About(FindingKind.DEATH, message, dies, text), judged, state, scheduled)
 
     def _effect(self, found: Inconsistency) -> Location:
@@ -144,15 +145,15 @@ def _sentence(found: Inconsistency, stored: Location, read: Location, effect: Lo
     else:
         who = f"Thread {scheduled.reader} reads back ({read.short}) what it stored itself ({stored.short})"
     if found.how & Effect.OUTPUT:
-        what = f"tells the outside ({effect.short})"
+        what = f"outputs something based on it ({effect.short})"
     elif found.how & Effect.VALUE:
-        what = f"stores a value that depends on it ({effect.short})"
+        what = f"stores a value based on it ({effect.short})"
     else:
-        what = f"stores to a place that depends on it ({effect.short})"
+        what = f"stores to an address based on it ({effect.short})"
     return f"{who} before it is durable, and {what}: {_CUT}."
 
 
 def _fix(kind: FindingKind, stored: Location, effect: Location) -> str:
     if kind is FindingKind.INTER_THREAD:
         return f"flush and fence what {stored.short} stores before other threads can see it"
-    return f"flush and fence what {stored.short} stores before {effect.short} makes something durable of it"
+    return f"flush and fence what {stored.short} stores before {effect.short} persists something based on it"

@@ -30,7 +30,7 @@ def replay_race(
     seed = _inside(folder, race.seed).read_bytes() if race.seed else b""
     cwd = Path(str(run.race.get("cwd", ".")))
     if not run.command or not cwd.is_dir():
-        raise UsageError("broken-run", f"run {folder.name} does not say what to execute, or not where.")
+        raise UsageError("broken-run", f"run {folder.name} lacks the command or its folder.")
     tool = require_memory_tool(Path(cwd, find_program(run.command[0], cwd)))
     with TemporaryDirectory(prefix="powercut-") as scratch:
         options = RecordOptions(
@@ -49,5 +49,5 @@ def _inside(folder: Path, name: str) -> Path:
     """A file of a saved run, which must not name one elsewhere."""
     path = PurePath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise UsageError("broken-run", f"{folder} has a finding whose files are elsewhere: {name!r}.")
+        raise UsageError("broken-run", f"a finding of {folder} names a file outside the run: {name!r}.")
     return folder / path

@@ -144,7 +144,7 @@ class RaceSearch:
         if campaign.died:
             verdict, how = Verdict(Outcome.CRASH, campaign.execution.code), campaign.ending
         else:
-            verdict, how = Verdict(Outcome.HANG), "no thread can go on"
+            verdict, how = Verdict(Outcome.HANG), "no thread can continue"
         return self.results.add_ending(campaign.last_places(), verdict, how, shown)
 
     def _reproduce(self, finding: Finding, campaign: Campaign) -> None:

@@ -1,4 +1,4 @@
-"""What a recovery does to a crash image: it runs on it under the memory tracer, so that every byte it writes is known.
+"""Running a recovery on a crash image, under the memory tracer, so that every byte it writes is known.
 
 Before: a crash state. After: how the recovery ended, and which bytes of the image it wrote. PMRace calls an effect
 benign if all of it is overwritten; that is asked here of the trace of the recovery, file by file.

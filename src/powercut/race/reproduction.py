@@ -1,4 +1,4 @@
-"""Rehearsals: whether a schedule shows a race again.
+"""Reproduction: whether a schedule shows a race again.
 
 A finding must replay. The schedule that met it with one load and one store of one thread each is the most exact; where
 locks stand in the way, the one under which it was found does better. So both are tried before one is saved.

@@ -1,4 +1,4 @@
-"""The results: what all executions showed so far, what was judged, and the findings that came of it.
+"""The results of all executions so far: suspicions, verdicts and findings.
 
 Before: one execution after the other, as `Shown`. After: each sort of suspicion was judged until it was clear, and each
 root cause that nothing excuses is one finding, with all that replays it in a folder of its own: the trace, the seed and

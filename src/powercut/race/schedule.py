@@ -1,4 +1,4 @@
-"""Schedules: what the tracer is told to do with the threads of one execution, in a form that is saved and replayed.
+"""Schedules: how the tracer runs the threads of one execution, in a form that is saved and replayed.
 
 Code is named by module and offset, threads by the order of their creation, so that a schedule means the same in the
 next run. `board` writes it down for the tracer.
@@ -73,7 +73,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     def words(self) -> str:
         """What it does, for people."""
         if self.mode == "free":
-            return "none: threads run as they come"
+            return "none: threads run freely"
         if self.mode == "delay":
             return f"random delays, seed {self.seed}"
         return "; ".join(point.words for point in self.points)
@@ -91,4 +91,4 @@ def load_schedule(path: Path) -> Schedule:
     except OSError as error:
         raise UsageError("broken-run", f"cannot read {path}: {error.strerror}.") from error
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise UsageError("broken-run", f"{path} is no schedule: {error}.") from error
+        raise UsageError("broken-run", f"{path} is not a schedule: {error}.") from error

@@ -1,4 +1,4 @@
-"""Operation seeds: what a program with threads is told to do, and the mutations that make new seeds of old ones.
+"""Operation seeds: input for a program with threads, and the mutations that make new seeds from old ones.
 
 A seed is a list of operations, each with the thread that carries it out; as text it is what the program reads from
 standard input. The mutations are those of PMRace (section 4.5): an operation's parameter changes, an operation is

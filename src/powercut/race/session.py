@@ -49,8 +49,8 @@ from powercut.states.state import State
 from powercut.states.timeline import Timeline
 
 _WORKS_AGAIN = (
-    "{} of the inconsistencies count as repaired, because the program wrote over them when it ran again to recover. "
-    "If it does its work again then, that proves nothing: name a command with --recovery that only recovers"
+    "{} of the inconsistencies count as repaired, because the program overwrote them when it ran as its own "
+    "recovery. If it just repeats its work, that proves nothing: use --recovery with a command that only recovers"
 )
 
 
@@ -154,7 +154,7 @@ class RaceSession:
             exploration.learn(task, exploration.study(task, campaign))
             exploration.inputs.refusals.check(str(self._options.grammar))
             return True
-        self._workspace.say("no execution ended: nothing else was looked for", warning=True)
+        self._workspace.say("no execution ended, so nothing else was tested", warning=True)
         return False
 
     def _budget(self) -> RaceBudget:
@@ -169,14 +169,14 @@ class RaceSession:
     def _say_how_it_ended(self, exploration: RaceSearch) -> None:
         say = self._workspace.say
         for ending, times in exploration.failures.items():
-            say(f"{times} of {exploration.executions} executions did not end well: the program {ending}", warning=True)
+            say(f"{times} of {exploration.executions} executions failed: the program {ending}", warning=True)
         refused = exploration.inputs.refusals
         if refused.refused:
-            say(f"the program refused {refused.share:.0%} of the commands that the grammar made", warning=True)
+            say(f"the program refused {refused.share:.0%} of the commands from the grammar", warning=True)
         counts = exploration.counts()
         if exploration.executions and not counts["alias_pairs"]:
             say(
-                f"no two threads used the same word of a mapped file: nothing could race. {self._more_input}",
+                f"no two threads used the same word of a mapped file, so nothing could race. {self._more_input}",
                 warning=True,
             )
         if counts["benign"] and not self._has_input and self._options.recovery is None:
@@ -190,10 +190,10 @@ class RaceSession:
     def _more_input(self) -> str:
         """What may let threads meet."""
         if not self._has_input:
-            return "If the program reads operations, give it some with --seeds or --grammar."
+            return "If the program reads commands, provide some with --seeds or --grammar."
         counted = self._options.grammar is None or self._grammar(self._options.grammar).refused is not None
         return "Does it understand its input?" + (
-            "" if counted else " The grammar does not say how it refuses a command."
+            "" if counted else " The grammar has no `refused`, which matches the program's answer to a bad command."
         )
 
     def _inputs(self) -> Inputs:

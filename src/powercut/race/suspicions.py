@@ -1,4 +1,4 @@
-"""Suspicions: what one execution showed that is to be judged, each with what tells it from others in any execution.
+"""Suspicions: possible races that one execution showed, each with a key that identifies it in every execution.
 
 The id of a suspicion is that of the finding it may become: the line that stores, or takes the lock. Its sort says also
 who read it, and what was made of it; there code is named by module and address, which hold from run to run, as event

@@ -1,4 +1,4 @@
-"""What orders the threads of a trace, and which locks they hold.
+"""The order of the threads of a trace, and the locks that they hold.
 
 Before: a trace with what orders threads (`ORDER` events; threads that were started). After: for any event of a thread,
 its *segment*, the stretch of the thread between two meetings with others, and its *holding*, the locks it has.

@@ -30,7 +30,7 @@ from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 
 Check = Callable[[Timeline, State], Verdict]
-_NOT_THE_CAUSE = "the same happens without it"
+_NOT_THE_CAUSE = "it also fails without the race"
 
 
 class Standing(StrEnum):
@@ -119,8 +119,8 @@ class Validator:
         if self.check is not None:
             return self._checked(self.check, timeline, scenes)
         if question.is_output:
-            return Judged(Standing.UNCONFIRMED, "it was said to the outside, and there is no check", 0, verdict)
-        return Judged(Standing.BUG, "the recovery ends well and leaves it as it is", 0, verdict)
+            return Judged(Standing.UNCONFIRMED, "it was only printed or sent, and there is no check", 0, verdict)
+        return Judged(Standing.BUG, "the recovery succeeds without repairing it", 0, verdict)
 
     def _failed(self, timeline: Timeline, scene: Scene, recovered: Recovered) -> Judged:
         why, verdict = f"the recovery {recovered.ending} on the image", recovered.verdict
@@ -132,7 +132,7 @@ class Validator:
 
     @staticmethod
     def _checked(check: Check, timeline: Timeline, scenes: list[Scene]) -> Judged:
-        why = "the recovery leaves it as it is, and the check accepts the image"
+        why = "the recovery does not repair it, but the check passes"
         for number, scene in enumerate(scenes):
             verdict = check(timeline, scene.harmful)
             if verdict.passed:
@@ -140,8 +140,8 @@ class Validator:
             if verdict.outcome is Outcome.ERROR:
                 return Judged(Standing.UNCONFIRMED, "the check could not be run", number, verdict)
             if not _say_the_same(check(timeline, scene.harmless), verdict):
-                return Judged(Standing.BUG, "the check refuses the image", number, verdict)
-            why = f"the check refuses the image; {_NOT_THE_CAUSE}"
+                return Judged(Standing.BUG, "the check fails on the image", number, verdict)
+            why = f"the check fails on the image; {_NOT_THE_CAUSE}"
         return Judged(Standing.UNCONFIRMED, why, 0, verdict)
 
 

@@ -1,4 +1,4 @@
-"""Syncs that the tracer puts in while it records, where the program does not call them.
+"""Syncs that the tracer adds while it records, where the program does not call them.
 
 Before: a trace of the program, and for each sync two of its events: the call whose effect must be durable, and the call
 in front of which the sync belongs. After: a plan that the tracer can read (native/ptrace/added_syncs/added.h). Calls
@@ -51,7 +51,7 @@ class _Calls:
     def of_and_at(self, sync: AddedSync) -> tuple[list[str], list[str]]:
         """The calls that a sync is about, and those in front of which it belongs: none, if right behind the first."""
         if sync.what not in WHAT:
-            raise UsageError("broken-run", f"{self._trace.name}: nothing is known of syncs of {sync.what!r}.")
+            raise UsageError("broken-run", f"{self._trace.name}: unknown kind of sync {sync.what!r}.")
         of, at = (self._stack_of(event) for event in (sync.of, sync.of if sync.after else sync.at))
         depth = self._depth(of, at)
         places = [] if sync.after else self._like(sync.at, at, depth)
@@ -59,13 +59,13 @@ class _Calls:
 
     def _stack_of(self, event: int) -> int:
         if not 0 <= event < len(self._trace.events):
-            raise UsageError("broken-run", f"a fix does not fit {self._trace.name}, which has no event {event}.")
+            raise UsageError("broken-run", f"the fix does not fit {self._trace.name}, which has no event {event}.")
         stack = int(self._trace.events["stack"][event])
         if not stack:
             raise UsageError(
                 "no-stacks",
-                f"{self._trace.name} does not tell from where event {event} was called: it cannot be known again.",
-                "Record call stacks: leave --no-stacks out.",
+                f"{self._trace.name} has no call stack for event {event}, so the call cannot be recognised again.",
+                "Run the test again without --no-stacks.",
             )
         return stack
 

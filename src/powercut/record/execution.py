@@ -45,8 +45,8 @@ class Execution:
         if self.outcome is Outcome.CRASH:
             return f"was killed by signal {self.code} ({signal.strsignal(self.code)})"
         if self.outcome is Outcome.ERROR:
-            return "ended, and nobody saw how"
-        return f"ended with exit status {self.code}"
+            return "ended in an unknown way"
+        return f"exited with status {self.code}"
 
     def last_words(self) -> str:
         """The end of what it printed, standard error last."""

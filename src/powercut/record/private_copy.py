@@ -50,7 +50,7 @@ class PrivateCopy:
         if not folder.is_dir():
             what = "is not a folder" if folder.exists() else "does not exist"
             raise UsageError(
-                "no-such-folder", f"the data folder {folder} {what}.", "Make it, or name another one with --dir."
+                "no-such-folder", f"the data folder {folder} {what}.", "Create it, or choose another one with --dir."
             )
         copies = 1 if self._in_view else 2
         need = copies * sum(512 * blocks for _, (blocks, *_) in self._entries(self._content))
@@ -85,10 +85,10 @@ class PrivateCopy:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise EnvironmentFailure(
             "folder-changed",
-            f"{self._folder} itself was changed while the program ran ({changed[0]}{more}): without private mount "
-            "namespaces a program is led to a copy only by the paths in its arguments.",
-            f"What the folder held before is in {keep}. Give the program the folder's path as an argument, start "
-            "powercut in the data folder, or see powercut doctor.",
+            f"the program changed the real folder {self._folder} ({changed[0]}{more}): without private mounts, only "
+            "paths in the arguments point to the copy.",
+            f"The previous content of the folder is in {keep}. Pass the folder's path to the program as an argument, "
+            "start powercut in the data folder, or run powercut doctor to enable private mounts.",
         )
 
     def _copy_to(self, target: Path, source: Path) -> list[Path]:

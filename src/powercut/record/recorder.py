@@ -1,8 +1,8 @@
 """Recording: run a program once, on a private copy of its data folder, under a tracer.
 
-Before: a command (or a Python function) and a data folder. After: a trace file; the user's folder is as it was. Where
-the kernel allows it the program sees the copy at the folder's own path; otherwise paths in its arguments are
-substituted, and that is said.
+Before: a command (or a Python function) and a data folder. After: a trace file; the user's folder is unchanged. Where
+the kernel allows it, the program sees the copy at the folder's own path. Otherwise, powercut replaces the path in its
+arguments and prints a warning.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _PATIENCE = 5.0  # seconds in which the tracer must have ended the program
 
 def trace_full(trace: Path) -> EnvironmentFailure:
     """The trace outgrew its disk: the program was ended, and the trace holds what came before."""
-    what = "there was no space left for the trace; the program was ended."
-    hint = f"What was recorded so far is in {trace}: powercut explore tests it. Or give the trace another place."
+    what = "no space left for the trace, so powercut ended the program."
+    hint = f"{trace} holds what was recorded before; powercut explore tests it. Or put the trace elsewhere."
     return EnvironmentFailure("trace-full", what, hint)
 
 
@@ -129,8 +129,8 @@ def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateC
     if status == MAPPED:
         raise MapsFilesError(mapped_files(Trace.open(options.output)))
     if status in (NOT_EXECUTABLE, NOT_FOUND):
-        hint = "Is the interpreter of its first line there, and is it made for this machine?"
-        raise EnvironmentFailure("not-executable", f"{command[0]!r} cannot be run.", hint)
+        hint = "Does the interpreter in its first line exist, and is the program built for this machine?"
+        raise EnvironmentFailure("not-executable", f"cannot run {command[0]!r}.", hint)
     return status
 
 
@@ -143,7 +143,7 @@ def record_callable(function: Callable[[], object], options: RecordOptions) -> R
             _be_recorded(function, options, copy.path)
         _, status = os.waitpid(child, os.WUNTRACED)
         if not os.WIFSTOPPED(status):
-            raise EnvironmentFailure("recording-failed", "the function could not be started.", _last_words(printed))
+            raise EnvironmentFailure("recording-failed", "cannot start the function.", _last_words(printed))
         _run_tracer([*_tracer_options(options, copy), "--attach", str(child)], options.cwd)
         with suppress(ChildProcessError):  # the tracer may have seen it end
             os.waitpid(child, 0)
@@ -230,10 +230,10 @@ def _run_tracer(
         return HUNG
     pass_on()
     if process.returncode == TRACER_FAILED or process.returncode < 0:
-        text = errors.decode("utf-8", "replace").strip() or f"it ended with status {process.returncode}"
+        text = errors.decode("utf-8", "replace").strip() or f"exit status {process.returncode}"
         if "cannot write" in text and os.strerror(errno.ENOSPC) in text:
             raise trace_full(Path(argv[argv.index("--output") + 1]))
-        raise EnvironmentFailure("recording-failed", f"the tracer failed: {text}.", "powercut doctor tells more.")
+        raise EnvironmentFailure("recording-failed", f"the tracer failed: {text}.", "Run powercut doctor.")
     if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt
     return process.returncode
@@ -271,7 +271,7 @@ def _finished(options: RecordOptions, copy: PrivateCopy, name: str) -> Recording
     trace = Trace.open(options.output)
     how, _, number = trace.meta.get("exit", b"unknown").decode("ascii", "replace").partition(" ")
     if (how, number) != ("exited", "0"):
-        said = _last_words(printed_files(options)) + "".join(f"\nThe tracer notes: {note}." for note in trace.notes())
+        said = _last_words(printed_files(options)) + "".join(f"\nNote of the tracer: {note}." for note in trace.notes())
         raise _workload_failure(name, _ending(how, number), said, copy.is_full())
     if not options.namespaces:  # what was recorded in the copy stands for the user's folder
         trace = add_meta(options.output, {"dir": os.fsencode(options.folder), "copy": os.fsencode(copy.path)})
@@ -280,26 +280,26 @@ def _finished(options: RecordOptions, copy: PrivateCopy, name: str) -> Recording
 
 def _workload_failure(name: str, ending: str, said: str, full: bool) -> EnvironmentFailure:
     if full:
-        what = f"the workload {name!r} {ending} when there was no space left for its files."
-        return EnvironmentFailure("scratch-full", what, f"Name a folder with more space with --scratch DIR.{said}")
-    what = f"the workload {name!r} {ending}."
-    return EnvironmentFailure("workload-failed", what, f"It must succeed when nothing goes wrong.{said}")
+        what = f"the program {name!r} {ending} when no space was left for its files."
+        return EnvironmentFailure("scratch-full", what, f"Choose a folder with more space with --scratch DIR.{said}")
+    what = f"the program {name!r} {ending}."
+    return EnvironmentFailure("workload-failed", what, f"It must exit with 0 without a crash.{said}")
 
 
 def _ending(how: str, number: str) -> str:
     if how == "exited":
-        return f"ended with exit status {number}"
+        return f"exited with status {number}"
     if how == "signaled":
         return f"was killed by signal {number} ({signal.strsignal(int(number))})"
     return "did not end"
 
 
 def _last_words(printed: Sequence[Path]) -> str:
-    """What the program said last on standard error, or else on standard output."""
+    """The last output of the program on standard error, or else on standard output."""
     for path in reversed(printed):
         with suppress(FileNotFoundError), open(path, "rb") as file:
             file.seek(max(0, path.stat().st_size - _TAIL))
             lines = file.read().decode("utf-8", "replace").strip().splitlines()[-_TAIL_LINES:]
             if lines:
-                return " Its last words:\n" + "\n".join(lines)
+                return " Its last output:\n" + "\n".join(lines)
     return ""

@@ -1,4 +1,4 @@
-"""Adding to what a finished trace says about the whole run, such as the folder that it stands for.
+"""Adding metadata to a finished trace, such as the folder that it stands for.
 
 The format says that the last word on a key holds, so nothing is rewritten: an extent with the words and one with the
 entry that points at them go behind the last extent.

@@ -1,4 +1,4 @@
-"""Commands that close the gaps which `doctor` finds, fit for this machine."""
+"""Commands for this machine that fix what `doctor` finds missing."""
 
 from __future__ import annotations
 

@@ -39,14 +39,14 @@ def require_memory_tool(program: Path, *, replaceable: bool = False) -> Path:
     if tool is None:
         hint = f"Run {install('valgrind')} && {rebuild()}."
         if replaceable:
-            hint += " Without it, --tracer calls tests everything but stores into mapped files."
-        raise EnvironmentFailure("no-memory-tracer", f"there is no memory tracer: {why_no_memory_tool()}.", hint)
+            hint += " Or use --tracer calls, which tests everything except stores into mapped files."
+        raise EnvironmentFailure("no-memory-tracer", f"the memory tracer is missing: {why_no_memory_tool()}.", hint)
     with suppress(OSError), open(program, "rb") as file:
         head = file.read(20)
         if head[:4] == _ELF and (head[4] != _CLASS_64 or struct.unpack_from("<H", head, 18)[0] != _X86_64):
             raise EnvironmentFailure(
                 "not-x86-64",
-                f"{str(program)!r} is not a 64-bit x86 program, the only ones the memory tracer can run.",
+                f"{str(program)!r} is not a 64-bit x86 program. The memory tracer runs no others.",
                 "Build it for x86-64, or use --tracer calls." if replaceable else "Build it for x86-64.",
             )
     return tool

@@ -1,4 +1,4 @@
-"""A recording must explain the folder that the program left: replayed without a crash, it gives the same bytes.
+"""Verifying a recording: replayed without a crash, it must give the bytes that the program left.
 
 Before: a trace, and the private copy in which the program ran, still as it was left. After: the paths at which the two
 differ. Each is a change that the tracer did not see (a store through a mapping, a call that is not followed), so crash

@@ -1,4 +1,4 @@
-"""Recording a workload: with the tracer that fits it, saying which one was chosen and what it missed.
+"""Recording a program with the tracer that fits it, and warning about what the tracer missed.
 
 Before: a workload and where it shall run. After: its trace, in a file; or the error that kept it from that.
 """
@@ -35,19 +35,16 @@ def record(workload: Workload, options: RecordOptions, tracer: str, persistent: 
         else:
             recording = _record_command(workload, options, tracer, persistent, say)
     except KeyboardInterrupt:
-        say("the program had not ended: a workload must end by itself, a server after a few requests")
+        say("the program was still running. It must end by itself; let a server end after a few requests")
         raise
     for note in recording.trace.notes():
         say(note, warning=True)
     if recording.left_out:
         names = ", ".join(str(path.relative_to(options.folder)) for path in recording.left_out[:3])
-        say(f"fifos, sockets and devices are not copied for the program: {names}", warning=True)
+        say(f"the program's copy lacks fifos, sockets and devices: {names}", warning=True)
     if recording.unexplained:
-        say(
-            f"the recording does not explain what the program left in {', '.join(recording.unexplained[:3])}"
-            f"{' and more' if recording.unexplained[3:] else ''}: crash states of these files lack something",
-            warning=True,
-        )
+        names = ", ".join(recording.unexplained[:3]) + (" and more" if recording.unexplained[3:] else "")
+        say(f"the recording of {names} is incomplete; do not trust crash states of these files", warning=True)
     return recording.trace
 
 
@@ -66,10 +63,10 @@ def _record_command(
     try:
         recording = record_command(command, replace(options, stop_at_mapping=look_closer))
     except MapsFilesError as mapping:
-        say(f"the program maps {mapping.names} for writing: starting again, with the memory tracer")
+        say(f"the program maps {mapping.names} for writing: restarting it with the memory tracer")
         return record_command(command, _with_memory(options, program, persistent))
     if tracer == "auto" and mapped_files(recording.trace) and not look_closer:
-        say(f"there is no memory tracer: {why_no_memory_tool()} (powercut doctor)", warning=True)
+        say(f"the memory tracer is missing: {why_no_memory_tool()}. Run powercut doctor", warning=True)
     return recording
 
 

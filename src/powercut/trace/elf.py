@@ -45,7 +45,7 @@ class Elf:
         self._size = stream.seek(0, 2)
         head = self._bytes(0, min(self._size, 64))
         if head[:4] != _MAGIC or len(head) < struct.calcsize(_WIDE_HEAD):
-            raise ElfError("this is no ELF file")
+            raise ElfError("this is not an ELF file")
         self.is_wide = head[4] == _WIDE
         self.order = "<" if head[5] == _LITTLE else ">"
         self.sections = self._sections(head)
@@ -58,7 +58,7 @@ class Elf:
         if not start:
             return []
         if size < record.size:
-            raise ElfError("its sections have another size")
+            raise ElfError("its sections have the wrong size")
         first = record.unpack(self._bytes(start, record.size))
         table = self._bytes(start, size * (count or first[5]))
         found = [record.unpack_from(table, at) for at in range(0, len(table), size)]
@@ -93,7 +93,7 @@ class Elf:
 
     def _bytes(self, offset: int, size: int) -> bytes:
         if offset + size > self._size:
-            raise ElfError("it is shorter than it says")
+            raise ElfError("it is truncated")
         self._stream.seek(offset)
         return self._stream.read(size)
 

@@ -1,4 +1,4 @@
-"""The events of a trace in which some stand as runs of memory records: opened up on demand, column by column.
+"""The events of a trace. Runs of memory records are expanded on demand, column by column.
 
 Before: events as a tracer wrote them, with `MEMORY` events that point at arrays of small records (24 bytes instead of
 64, because programs store far more often than they call). After: `OpenedEvents`, which answers like an array of events
@@ -172,7 +172,7 @@ class OpenedEvents:
         starts, lengths = (self._written[name][self._runs].astype(np.int64) for name in ("data", "length"))
         outside = (starts < 0) | (lengths < 0) | (starts + lengths > len(self._buffer))
         if (lengths % MEMORY.itemsize).any() or outside.any():
-            raise BrokenRunError("a run of memory records lies outside the file")
+            raise BrokenRunError("a run of memory records is outside the file")
         return lengths // MEMORY.itemsize
 
     def _batches(self) -> Iterator[tuple[int, Array]]:
@@ -264,7 +264,7 @@ class OpenedEvents:
             or (found < 0).any()
             or ((places[np.maximum(found, 0)] >> _POSITION_BITS) != number).any()
         ):
-            raise BrokenRunError("a memory record is of a file that was never named")
+            raise BrokenRunError("a memory record belongs to an unknown file")
         return inodes[found] if len(positions) else np.empty(0, np.uint64)
 
     def _check(self) -> None:
@@ -277,7 +277,7 @@ class OpenedEvents:
             ends = records["offset"] % WORD + records["size"]
             wrong = (ends > WORD) | (records["size"] < 1) | (records["offset"] > LARGEST_FILE)
             if (kinds == 0).any() or wrong[stores].any():
-                raise BrokenRunError("a memory record is none that a tracer writes")
+                raise BrokenRunError("a memory record has an unknown kind")
             of_files = np.flatnonzero(_are_of_files(kinds))
             self._inodes(position + of_files, records["file"][of_files])
 

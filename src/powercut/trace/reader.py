@@ -188,7 +188,7 @@ class Trace:
 
     def broken(self, why: str) -> UsageError:
         """The error for content that cannot be."""
-        return UsageError("trace-broken", f"{self.name} is not a trace powercut can read: {why}.", "Record it again.")
+        return UsageError("trace-broken", f"cannot read the trace {self.name}: {why}.", "Record it again.")
 
     def _check_header(self) -> None:
         head = bytes(self._buffer[:HEADER_SIZE])
@@ -196,9 +196,9 @@ class Trace:
             raise self.broken("it does not start with a trace header")
         version, size, event_size, entry_size = np.frombuffer(head, "<u4", 4, 8)
         if version != TRACE_VERSION:
-            raise self.broken(f"it has format version {version}, this powercut reads version {TRACE_VERSION}")
+            raise self.broken(f"it has format version {version}, but this powercut reads version {TRACE_VERSION}")
         if (size, event_size, entry_size) != (HEADER_SIZE, EVENT.itemsize, ENTRY.itemsize):
-            raise self.broken("its record sizes are not those of its version")
+            raise self.broken("its record sizes do not fit its version")
 
     def _extents(self) -> tuple[list[Events], list[Events], bool]:
         """Walk the extents; views of their records, and whether the file ends early."""
@@ -256,19 +256,19 @@ class Trace:
         if isinstance(self.events, OpenedEvents):
             stack = max(stack, self.events.highest_stack)
         if max(int(events["path"].max()), int(events["path2"].max())) > strings or stack > stacks:
-            raise self.broken("an event refers to an entry that is not there")
+            raise self.broken("an event refers to a missing entry")
         outputs = events[events["kind"] == Kind.OUTPUT]
         if not among(outputs["extra"], list(Channel)).all():
-            raise self.broken("an output went where no output goes")
+            raise self.broken("an output has an unknown channel")
         if among(events["kind"], _IN_RUNS).any():
-            raise self.broken("a memory event stands outside a run")
+            raise self.broken("a memory event is outside a run")
         of_files = events[among(events["kind"], _AT_OFFSETS)]
         far = (of_files["offset"] > LARGEST_FILE) | (of_files["length"] > LARGEST_FILE)
         if (
             far.any()
             or ((of_files["data"] == 0) & among(of_files["kind"], _WITH_CONTENT) & (of_files["length"] > 0)).any()
         ):
-            raise self.broken("an event writes what no file can hold")
+            raise self.broken("an event writes beyond the largest possible file")
         with_data = events[events["data"] != 0]
         ends = with_data["data"] + with_data["length"]
         if len(with_data) and (int(ends.max()) > len(self._buffer) or (ends < with_data["data"]).any()):

@@ -28,7 +28,7 @@ def stack_name(trace: Trace, stack: int) -> int:
     try:
         return _name(trace, stack)
     except (IndexError, struct.error) as error:
-        raise trace.broken("a call stack refers to an entry that is not there") from error
+        raise trace.broken("a call stack refers to a missing entry") from error
 
 
 def _name(trace: Trace, stack: int) -> int:

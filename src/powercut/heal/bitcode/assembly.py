@@ -23,13 +23,13 @@ def assembly_of(path: Path) -> str:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise UsageError("bad-bitcode", f"{path} cannot be read: {error.strerror}.") from error
+        raise UsageError("bad-bitcode", f"cannot read {path}: {error.strerror}.") from error
     if content.startswith(_MAGIC):
         return _disassembled(path)
     text = content.decode("utf-8", "replace")
     if not any(line.startswith(("define ", "declare ", "source_filename")) for line in text.splitlines()):
-        hint = "Make it with clang -g -O0 -c -emit-llvm."
-        raise UsageError("bad-bitcode", f"{path} is no LLVM bitcode and no assembly.", hint)
+        hint = "Create it with clang -g -O0 -c -emit-llvm."
+        raise UsageError("bad-bitcode", f"{path} is neither LLVM bitcode nor assembly.", hint)
     return text
 
 
@@ -46,12 +46,10 @@ def _disassembled(path: Path) -> str:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         refused.append(f"{tool[0]}: {said[0] if said else done.returncode}")
     if refused:
-        hint = (
-            "It was made by another version of LLVM, or is damaged. Use that version's llvm-dis and give its .ll file."
-        )
-        raise UsageError("bad-bitcode", f"no tool here can read {path} ({'; '.join(refused)}).", hint)
-    message = f"{path} is bitcode, and neither llvm-dis nor clang is installed."
-    raise EnvironmentFailure("no-llvm", message, "Install llvm, or give assembly: clang -g -O0 -S -emit-llvm.")
+        hint = "It belongs to another version of LLVM, or is damaged. Pass the .ll file that its own llvm-dis creates."
+        raise UsageError("bad-bitcode", f"no installed tool can read {path} ({'; '.join(refused)}).", hint)
+    message = f"{path} is bitcode, but neither llvm-dis nor clang is installed."
+    raise EnvironmentFailure("no-llvm", message, "Install llvm, or pass assembly: clang -g -O0 -S -emit-llvm.")
 
 
 def _tools() -> Iterator[list[str]]:

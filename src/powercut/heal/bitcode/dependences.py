@@ -1,4 +1,4 @@
-"""What an instruction of a program may depend on, as far as its code tells.
+"""What an instruction of a program may depend on, according to its code.
 
 Before: the functions of all modules. After: for any instructions, all that they depend on, step by step:
 - data: what computes their operands; what may have written the memory that they read; at a call what the called

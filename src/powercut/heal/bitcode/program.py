@@ -1,4 +1,4 @@
-"""A program as LLVM's assembly tells it: functions, blocks, instructions with their operands and lines.
+"""A program, parsed from LLVM assembly: functions, blocks, instructions with their operands and lines.
 
 Before: the text of one or more modules, which nobody vouches for: what is not understood is left out. After: all that
 `dependences` needs. Optimised code is read, too, but `-O0` tells more: each access to a field of a structure names it.

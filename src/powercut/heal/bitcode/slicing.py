@@ -53,7 +53,7 @@ class StaticCode:
             text = assembly_of(file)
             found = list(functions_of(text, module))
             if not any(one.line for function in found for one in function.instructions):
-                raise UsageError("bad-bitcode", f"{file} tells no lines.", "Compile it with clang -g.")
+                raise UsageError("bad-bitcode", f"{file} has no line information.", "Compile it with clang -g.")
             functions += (function for function in found if not function.name.startswith(PMDK))
             referred |= globals_used(text)
         self._calls = Calls(functions, referred)
@@ -88,7 +88,7 @@ def in_order(steps: Sequence[Step], found: Slice, place: PlaceOf) -> Iterator[St
     placed = [(place(step.cause), step) for step in steps]
     for frame, step in sorted(placed, key=lambda pair: found.rank(pair[0])):
         leads = frame is not None and _line(frame) in found.lines
-        yield replace(step, why=f"{step.why}; its line leads there") if leads else step
+        yield replace(step, why=f"{step.why}; its line leads to the failing one") if leads else step
 
 
 def _line(frame: Frame) -> Line | None:
