@@ -70,7 +70,7 @@ def test_no_message_is_explained_that_does_not_exist() -> None:
 
 
 def test_architecture_is_short() -> None:
-    assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) < 100
+    assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) < 120
 
 
 def test_shown_commands_and_their_options_exist() -> None:
