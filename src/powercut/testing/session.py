@@ -131,7 +131,8 @@ class Session(Workspace):
                 self.say(f"{cut}{where}", warning=True)
         if count := exploration.counts.unexplained:
             are = "is" if count == 1 else "are"
-            words = f"{counted(count, 'failing state')} {are} not explained by any finding. {MORE_TIME}"
+            how = MORE_TIME if not exploration.finished else "Fix what was found, then test again"
+            words = f"{counted(count, 'failing state')} {are} not explained by any finding. {how}"
             self.say(words, warning=True)
         if not exploration.counts.tested + exploration.counts.known and not exploration.interrupted:
             self.say(NO_STATES if exploration.finished else NO_BUDGET, warning=True)
