@@ -15,6 +15,7 @@ from powercut.heal.changes import undo
 from powercut.heal.leaks import Rule
 from powercut.heal.objects import list_objects
 from powercut.heal.session import Restart, Session
+from powercut.printable import counted
 from tests.needs import needs_memory_tool, needs_pmdk
 
 ROOT = Path(__file__).parents[2]
@@ -101,4 +102,4 @@ def test_the_command_lists_leaks(
 ) -> None:
     arguments = ["--log", str(finder.log), *options, "--plan", "--", str(finder.program), str(finder.pool), "recover"]
     heal_command(arguments, standalone_mode=False)
-    assert f"{listed} objects of {finder.pool}: allocated, but not reachable" in capsys.readouterr().out
+    assert f"{counted(listed, 'object')} of {finder.pool}: allocated, but not reachable" in capsys.readouterr().out
