@@ -12,7 +12,7 @@ import numpy as np
 from powercut.states import strategies
 from powercut.states.state import State
 from powercut.states.strategies import STRATEGIES, Tally, joint_queue
-from powercut.states.strategy_names import STRATEGY_NAMES
+from powercut.states.strategy_order import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 
 Timelines = Mapping[int, Timeline]

@@ -28,7 +28,7 @@ from powercut.native_programs import why_no_memory_tool
 from powercut.search.verdict_cache import Key
 from powercut.states.state import State
 from powercut.states.strategies import joint_queue
-from powercut.states.strategy_names import STRATEGY_NAMES
+from powercut.states.strategy_order import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import TableKind
 

@@ -19,7 +19,7 @@ from powercut.errors import UsageError, suggestion
 from powercut.findings.baseline import DEFAULT as BASELINE
 from powercut.model.filesystem import DEFAULT, file_systems
 from powercut.model.memory import AUTO, memory
-from powercut.states.strategy_names import strategies
+from powercut.states.strategy_order import strategies
 
 FILES = ("powercut.toml", "pyproject.toml")
 MOST_WORKERS = 1024  # more processes than that are a slip of the finger

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -133,7 +134,7 @@ def test_help_has_every_option_once_in_a_group(world: World, command: str) -> No
     group = cli.get_command(click.Context(cli), command)
     assert group is not None
     options = [option for option in group.params if isinstance(option, click.Option)]
-    assert [option.opts[0] for option in options if out.count(f"\n  {option.opts[0]} ") != 1] == []
+    assert [option.opts[0] for option in options if len(re.findall(rf"\n  {option.opts[0]}[ ,]", out)) != 1] == []
     assert "\nOptions:\n" not in out
     others = out.partition("\nOther options:\n")[2].splitlines()
     assert [line.split()[:2] for line in others] == [["-h,", "--help"]]

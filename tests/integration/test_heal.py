@@ -102,7 +102,7 @@ def test_reports_tell_what_was_done(
     assert first["taken_back"] and first["location"]["line"] == line_of("SITE: bad") and first["bytes"] == 8
     assert [attempt["well"] for attempt in healed["attempts"]] == [False, True]
     assert (healed["outcome"], healed["healing"]["updates"]) == ("healed", 1)
-    assert Path(healed["undo"]).exists() and "taken back" in page.read_text()
+    assert Path(healed["undo"]).exists() and "undone" in page.read_text()
 
 
 def test_where_nobody_can_answer_nothing_is_changed(sick: Sick, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_node_on_which_the_check_is_another_one_says_so(tmp_path: Path) -> Non
     failure = receive(link, Message.FAILED)
     assert isinstance(failure, FailureMessage)
     slug, message, _ = failure.words()
-    assert (slug, "the check on node here is not the one" in message) == ("node-differs", True)
+    assert (slug, "the check on node here differs from the one" in message) == ("node-differs", True)
     link.stop()
     link = start(judging, trace, folder=str(tmp_path / "not there"), views=True)
     failure = receive(link, Message.FAILED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from powercut.errors import EnvironmentFailure
-from powercut.findings import time_limit
+from powercut.findings import explaining_time
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.search.budget import Budget
@@ -120,8 +120,8 @@ def test_a_small_run_is_covered_wholly() -> None:
 def test_without_any_time_the_first_failing_state_is_a_finding_and_the_others_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(time_limit, "LEAST", 0.0)
-    monkeypatch.setattr(time_limit, "SHARE", 0.0)
+    monkeypatch.setattr(explaining_time, "LEAST", 0.0)
+    monkeypatch.setattr(explaining_time, "SHARE", 0.0)
     ops = [("create", "a"), ("write", "a", 0, b"A" * 8192, ""), ("print", b"done\n"), ("fsync", "a")]
     (finding,), counts = explore(
         ops, lambda files, acked: not acked or files.get("a") == b"A" * 8192, "xfs", seconds=60.0

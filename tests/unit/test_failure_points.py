@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.states.failure_points import Granularity, coverage_curve, failure_points, tree_of
 from powercut.states.strategies import STRATEGIES
-from powercut.states.strategy_names import STRATEGY_NAMES
+from powercut.states.strategy_order import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Fence, Flush, Kind, MemoryKind, TableKind
 from powercut.trace.writer import TraceWriter

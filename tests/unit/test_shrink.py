@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from powercut.findings.explaining_time import ExplainingTime, Over
 from powercut.findings.questions import Oracle, OutOfTime, Question
 from powercut.findings.shrink import Shrinker
-from powercut.findings.time_limit import Over, TimeLimit
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.states.state import Base, State
@@ -36,7 +36,7 @@ def log_of(count: int) -> Timeline:
 
 def shrunk(timeline: Timeline, fails: Callable[[State], bool], state: State) -> tuple[State, int]:
     counted = Counted(fails)
-    oracle = Oracle(counted.judge, TimeLimit())
+    oracle = Oracle(counted.judge, ExplainingTime())
     return Shrinker(0, timeline, oracle, Question(state), lambda some: some).shrink().state, counted.asked
 
 
@@ -80,7 +80,9 @@ def test_when_time_ends_the_best_so_far_is_known() -> None:
         left -= len(questions)
         return counted.judge(number, questions, over) if left >= 0 else [None] * len(questions)
 
-    shrinker = Shrinker(0, timeline, Oracle(judge, TimeLimit()), Question(everything_lost(timeline)), lambda some: some)
+    shrinker = Shrinker(
+        0, timeline, Oracle(judge, ExplainingTime()), Question(everything_lost(timeline)), lambda some: some
+    )
     with pytest.raises(OutOfTime):
         shrinker.shrink()
     assert wanted in shrinker.best.state.delta

@@ -21,7 +21,7 @@ from powercut.states import state_counts, strategies
 from powercut.states.state import Base, State
 from powercut.states.state_counts import StateCounts
 from powercut.states.strategies import FIRST_TURN, STRATEGIES, Tally, queue
-from powercut.states.strategy_names import STRATEGY_NAMES
+from powercut.states.strategy_order import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Kind
 from tests.models.stacked_runs import StackedWriter, random_timeline

@@ -16,7 +16,7 @@ from powercut.image.state_image import StateImage, StateImages
 from powercut.model.filesystem import FILE_SYSTEMS, GROUPS, file_systems
 from powercut.states.rules import ExtraSync
 from powercut.states.strategies import FIRST_TURN, joint_queue, queue
-from powercut.states.strategy_names import STRATEGY_NAMES
+from powercut.states.strategy_order import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 from powercut.states.timelines import Rows, are_same, counterpart, make_timelines
 from powercut.trace.layout import Kind

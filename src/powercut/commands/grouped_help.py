@@ -11,7 +11,7 @@ _GROUPS = {
     "Input and schedules": ("seeds", "grammar", "threads", "schedule", "jobs", "max_executions", "max_findings"),
     "Search": ("strategies", "memory", "tear", "max_states", "seed", "equivalence", "lint"),
     "Running the check": ("timeout", "workers", "cache", "executor", "ray_address"),
-    "Reports": ("json_file", "sarif_file", "junit_file", "markdown_file", "html_file", "github"),
+    "Reports": ("json_file", "sarif_file", "junit_file", "markdown_file", "html_file", "github", "verbose"),
     "Baseline": ("baseline", "write_baseline"),
     "Folders and mounts": ("output", "scratch", "namespaces"),
 }

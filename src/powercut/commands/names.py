@@ -37,7 +37,7 @@ def _memories() -> Iterable[str]:
 
 
 def _strategies() -> Iterable[str]:
-    from powercut.states.strategy_names import STRATEGY_NAMES
+    from powercut.states.strategy_order import STRATEGY_NAMES
 
     return [*STRATEGY_NAMES, "all"]
 

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from powercut.findings.advice import Adviser
 from powercut.findings.causes import Cause, Causes, Remedy
 from powercut.findings.culprits import Culprits
+from powercut.findings.explaining_time import ExplainingTime
 from powercut.findings.finding import Finding, Location, SavedState
 from powercut.findings.identity import PROVISIONAL, identify
 from powercut.findings.places import Places
 from powercut.findings.questions import Judge, Mending, Oracle, OutOfTime, Question
 from powercut.findings.shrink import Shrinker
 from powercut.findings.story import Shape, Story, Teller
-from powercut.findings.time_limit import TimeLimit
 from powercut.findings.wording import message
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.states.state import Base, State
@@ -62,7 +62,7 @@ class Diagnosis:
         places: Places,
         judge: Judge,
         where_it_dies: WhereItDies,
-        time_limit: TimeLimit,
+        explaining_time: ExplainingTime,
         rows: Rows | None = None,
         *,
         knows_output: bool = True,
@@ -73,9 +73,9 @@ class Diagnosis:
         """
         self._timelines = timelines
         self._places = places
-        self._oracle = Oracle(judge, time_limit, knows_output=knows_output)
+        self._oracle = Oracle(judge, explaining_time, knows_output=knows_output)
         self._where_it_dies = where_it_dies
-        self._time_limit = time_limit
+        self._explaining_time = explaining_time
         self._rows = rows or Rows(timelines, lambda number, state: (number, state))
         self._causes = Causes(timelines, self._rows, self._oracle)
         self._without_known = Mending(self._oracle, lambda number, question: self._causes.take_out(number, question)[0])
@@ -109,7 +109,7 @@ class Diagnosis:
 
         `image` stands for what the state holds and owes: what was explained on this row before is not asked about.
         """
-        self._time_limit.begin()
+        self._explaining_time.begin()
         known = self._explained.get(image)
         if known is not None and all(number in cause.shown for cause in known):
             _count(known)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from powercut.findings.time_limit import Over, TimeLimit
+from powercut.findings.explaining_time import ExplainingTime, Over
 from powercut.oracle.verdict import Verdict
 from powercut.states.state import State
 
@@ -43,19 +43,19 @@ class Oracle:
         knows_output: whether it knows what the program said. The built-in one does not.
     """
 
-    def __init__(self, judge: Judge, time_limit: TimeLimit, *, knows_output: bool = True) -> None:
+    def __init__(self, judge: Judge, explaining_time: ExplainingTime, *, knows_output: bool = True) -> None:
         self.knows_output = knows_output
         self._judge = judge
-        self._time_limit = time_limit
+        self._explaining_time = explaining_time
 
     def look_at_the_clock(self) -> None:
         """Stop here if the time is over."""
-        if self._time_limit.is_over():
+        if self._explaining_time.is_over():
             raise OutOfTime
 
     def verdicts(self, number: int, questions: Sequence[Question]) -> list[Verdict]:
         """What the oracle says of some states of a timeline."""
-        answers = self._judge(number, questions, self._time_limit.is_over)
+        answers = self._judge(number, questions, self._explaining_time.is_over)
         known = [verdict for verdict in answers if verdict is not None]
         if len(known) < len(questions):
             raise OutOfTime
@@ -78,7 +78,7 @@ class Mending(Oracle):
     """The oracle's word on states as they were without the known causes: what is left is another one's."""
 
     def __init__(self, oracle: Oracle, mend: Callable[[int, Question], Question]) -> None:
-        super().__init__(oracle._judge, oracle._time_limit, knows_output=oracle.knows_output)
+        super().__init__(oracle._judge, oracle._explaining_time, knows_output=oracle.knows_output)
         self._mend = mend
 
     def verdicts(self, number: int, questions: Sequence[Question]) -> list[Verdict]:

@@ -24,7 +24,7 @@ from powercut.search.events import Doing, Event, Said, Subscriber
 from powercut.search.judging import Check, Judging
 from powercut.settings import Settings
 from powercut.states.strategies import is_grouped
-from powercut.states.strategy_names import strategies
+from powercut.states.strategy_order import strategies
 from powercut.states.timeline import Timeline
 from powercut.states.timelines import make_timelines
 from powercut.trace.reader import Trace

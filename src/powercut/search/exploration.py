@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from powercut.findings.diagnose import Diagnosis
+from powercut.findings.explaining_time import ExplainingTime, Over, never
 from powercut.findings.finding import Finding
 from powercut.findings.places import Places
 from powercut.findings.questions import Question
-from powercut.findings.time_limit import Over, TimeLimit, never
 from powercut.interrupts import pass_on
 from powercut.oracle.verdict import Verdict
 from powercut.search.budget import Budget, Spending
@@ -33,7 +33,7 @@ from powercut.states.behaviors.tour import BehaviorTour
 from powercut.states.state import State
 from powercut.states.state_counts import total_of
 from powercut.states.strategies import Tally, joint_queue
-from powercut.states.strategy_names import STRATEGY_NAMES
+from powercut.states.strategy_order import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 from powercut.states.timelines import Rows
 
@@ -83,7 +83,7 @@ class Exploration:
             self.places,
             self.ask,
             self.where_it_dies,
-            TimeLimit(self._spending.left),
+            ExplainingTime(self._spending.left),
             rows,
             knows_output=knows_output,
         )

@@ -15,6 +15,7 @@ from powercut.findings.questions import Question
 from powercut.interrupts import pass_on
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.search.cache_check import CacheCheck
+from powercut.search.crash_or_hang import CrashOrHang
 from powercut.search.events import Counts, Said, Subscriber
 from powercut.search.image_keys import ImageKeys
 from powercut.search.image_record import ImageRecord, Stage, Taken
@@ -63,7 +64,7 @@ class ImageJudging:
         self._records: dict[Key, ImageRecord] = {}
         self._runs: dict[int, _Run] = {}  # by the number of the job
         self._next_job = 0
-        self._hung_twice = False  # a hang was confirmed: each costs a whole time-out, so later ones are believed
+        self._doubts = CrashOrHang(self._warn)
 
     def record(self, number: int, question: Question) -> ImageRecord:
         """The record of a state's image, with the output that is asked about."""
@@ -110,7 +111,7 @@ class ImageJudging:
         verdict = self._cache.find(record.key)
         if verdict is not None:
             record.recall(verdict, stage)
-            self._hung_twice |= verdict.outcome is Outcome.HANG
+            self._doubts.recall(verdict)
         return verdict
 
     def submit(
@@ -141,7 +142,7 @@ class ImageJudging:
             self.under_way -= run.counts
             if self.on_result is not None:
                 self.on_result(run.job, result)
-            if self._must_ask_again(run.record, result.verdict):
+            if self._doubts.must_ask_again(run.record, result.verdict):
                 again = replace(run.job, id=self._next_job, looks=Watching.NOT)
                 self._submit(_Run(again, run.record, run.counts))
             else:
@@ -155,7 +156,6 @@ class ImageJudging:
             said = verdict.output.strip().splitlines() or ["it gave no reason"]
             reason = said[0] if len(said) == 1 else f"{said[0]}: {said[-1]}"
             raise EnvironmentFailure("check-cannot-run", f"the check could not be run: {reason}.")
-        self._hung_twice |= record.first is not None and verdict.outcome is Outcome.HANG
         if not run.job.traced:
             self._cache.learn(record.key, verdict, record.first)
         self._counts.tested += run.counts
@@ -164,16 +164,6 @@ class ImageJudging:
             for taken in waiting:
                 self._failed(taken)
 
-    def _must_ask_again(self, record: ImageRecord, verdict: Verdict) -> bool:
-        """An oracle that died or hung may have been killed by something else: it is asked twice."""
-        before = record.first
-        if before is not None:
-            if verdict.passed:
-                how = f"crashed (signal {before.code})" if before.outcome is Outcome.CRASH else "hung"
-                self.notes.append(f"the check {how} on an image, and passed when run again")
-                self._tell(Said(self.notes[-1], warning=True))
-            return False
-        doubtful = verdict.outcome is Outcome.CRASH or (verdict.outcome is Outcome.HANG and not self._hung_twice)
-        if doubtful:
-            record.first = verdict
-        return doubtful
+    def _warn(self, note: str) -> None:
+        self.notes.append(note)
+        self._tell(Said(note, warning=True))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from powercut.findings.explaining_time import Over
 from powercut.findings.questions import Question
-from powercut.findings.time_limit import Over
 from powercut.oracle.verdict import Verdict
 from powercut.search.image_judging import ImageJudging
 from powercut.search.image_record import Stage

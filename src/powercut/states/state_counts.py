@@ -1,4 +1,4 @@
-"""How many states a timeline has: counted where that is in reach, estimated where it is not.
+"""Keeping what is known of how many states a timeline has, point by point (`estimate` has the arithmetic).
 
 Before: a timeline. After: the number of states of each point that was asked about. Counting has a budget for all points
 together, so what is out of reach depends on what was asked before: whoever asks keeps the counts, not the timeline.

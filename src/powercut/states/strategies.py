@@ -25,7 +25,7 @@ from powercut.states.failure_points import Granularity, failure_points
 from powercut.states.lattice import Lattice
 from powercut.states.state import Base, State
 from powercut.states.state_counts import StateCounts
-from powercut.states.strategy_names import STRATEGY_NAMES
+from powercut.states.strategy_order import STRATEGY_NAMES
 from powercut.states.timeline import Timeline
 
 FIRST_TURN = 16  # states of one strategy before the next one has its turn; each turn is twice as long as the one before

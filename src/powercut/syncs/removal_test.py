@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 from powercut import _engine
 from powercut.findings.diagnose import Diagnosis
+from powercut.findings.explaining_time import ExplainingTime, Over
 from powercut.findings.finding import Finding
 from powercut.findings.places import Places
 from powercut.findings.questions import Question
-from powercut.findings.time_limit import Over, TimeLimit
 from powercut.image.digest import Digester
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.search.exploration import Exploration
@@ -52,7 +52,9 @@ class RemovalJudge:
 class RemovalTest:
     """Everything known about one sync under one model."""
 
-    def __init__(self, removal: Removal, judge: RemovalJudge, places: Places, seed: int, time_limit: TimeLimit) -> None:
+    def __init__(
+        self, removal: Removal, judge: RemovalJudge, places: Places, seed: int, explaining_time: ExplainingTime
+    ) -> None:
         self.removal = removal
         self.judge = judge
         self.turns = 0
@@ -60,7 +62,7 @@ class RemovalTest:
         self.broken = 0
         self.finding: Finding | None = None
         self._places = places
-        self._time_limit = time_limit
+        self._explaining_time = explaining_time
         self._candidates = Candidates(removal, seed)
         self._states: Iterator[State] = iter(self._candidates if removal.can_show else ())
         self._seen: set[tuple[int, int]] = set()  # images, with how much was said
@@ -143,7 +145,7 @@ class RemovalTest:
 
     def _explain(self, state: State, verdict: Verdict) -> Finding:
         diagnosis = Diagnosis(
-            [self.removal.timeline], self._places, self._testify, self._where_it_dies, self._time_limit
+            [self.removal.timeline], self._places, self._testify, self._where_it_dies, self._explaining_time
         )
         diagnosis.explain(0, state, verdict)
         return diagnosis.findings[0]

@@ -12,8 +12,8 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
+from powercut.findings.explaining_time import ExplainingTime
 from powercut.findings.questions import Question
-from powercut.findings.time_limit import TimeLimit
 from powercut.interrupts import pass_on
 from powercut.search.budget import Budget, Spending
 from powercut.search.events import Subscriber, Weighed
@@ -53,7 +53,7 @@ class RemovalScheduler:
         self._settled: dict[Case, Judgement] = {}
         self._batch = FIRST_BATCH
         self._spending = Spending(budget, lambda: self.tested)
-        self._time_limit = TimeLimit(self._spending.left)
+        self._explaining_time = ExplainingTime(self._spending.left)
         self._last_progress = time.monotonic()
 
     def run(self) -> None:
@@ -102,7 +102,9 @@ class RemovalScheduler:
             removal = Removal(self._program.timelines[model], self._program.sites[site].events)
             if removal.changed:
                 judge = self._open_judge(model, removal)
-                self._trials[case] = RemovalTest(removal, judge, self._program.places, self._seed, self._time_limit)
+                self._trials[case] = RemovalTest(
+                    removal, judge, self._program.places, self._seed, self._explaining_time
+                )
                 self._settle()
             else:
                 self._settled[case] = Judgement(removal.timeline.label, Need.REDUNDANT, Why.NOTHING_LEFT)

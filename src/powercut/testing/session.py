@@ -31,7 +31,7 @@ from powercut.search.exploration import Exploration
 from powercut.search.judging import check_final_state
 from powercut.search.ray_executor import require_ray
 from powercut.settings import seconds
-from powercut.states.strategy_names import strategies
+from powercut.states.strategy_order import strategies
 from powercut.states.timeline import Timeline
 from powercut.testing.run_figures import behaviors_of, coverage, states_of
 from powercut.trace.reader import Trace

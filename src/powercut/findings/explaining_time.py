@@ -21,7 +21,7 @@ def never() -> bool:
     return False
 
 
-class TimeLimit:
+class ExplainingTime:
     """The time for one failing state after the other."""
 
     def __init__(self, left: Callable[[], float | None] = lambda: None) -> None:
