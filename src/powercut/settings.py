@@ -51,7 +51,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         memory: the model of mapped memory: auto, px86, eadr or page-cache.
         tracer: what to record: calls (system calls only), memory (also stores into mapped files), or auto.
         strategies: search strategies, separated by commas, or `all`.
-        budget: how long to search, such as 30s, 5m or 1h.
+        budget: how long to record and search, such as 30s, 5m or 1h; at least half of it is for the search.
         max_states: the largest number of states to test.
         timeout: seconds after which a check counts as hung.
         workers: checks to run in parallel; 0 means one per core.

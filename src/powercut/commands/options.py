@@ -39,7 +39,7 @@ _MEMORY = click.option(
     shell_complete=complete_memories,
     help=MEMORY_HELP,
 )
-_BUDGET = click.option("--budget", metavar="TIME", help="How long to search: 30s, 5m, 1h (default 60s).")
+_BUDGET = click.option("--budget", metavar="TIME", help="How long it may take: 30s, 5m, 1h (default 60s).")
 _SEED = click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search.")
 _JUDGE = (
     *(_CHECK, _FS, _MEMORY, _BUDGET),

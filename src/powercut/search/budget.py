@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 # What explaining may take when the search is over: so many seconds, or a part of the budget if that is more.
 LEAST_EXTRA, EXTRA = 5.0, 0.1
-LEAST_SEARCH = 2.0  # seconds that a search has, whatever its preparation took
+# What a search has, whatever recording and preparing took: so many seconds, or a part of the budget if that is more.
+LEAST_SEARCH, SEARCH = 2.0, 0.5
 RESERVED = 0.2  # of the budget, for failing states that are not explained yet
 
 
@@ -34,8 +35,9 @@ class Spending:
         self._taken = taken
         now = time.monotonic()
         self._started = now if budget.since is None else budget.since
-        if budget.seconds is not None:  # what came before leaves a little, so that something is tested
-            self._started = max(self._started, now - max(0.0, budget.seconds - LEAST_SEARCH))
+        if budget.seconds is not None:  # a program that takes long to record is searched all the same
+            least = min(budget.seconds, max(LEAST_SEARCH, SEARCH * budget.seconds))
+            self._started = max(self._started, now - (budget.seconds - least))
 
     @property
     def elapsed(self) -> float:

@@ -66,7 +66,7 @@ class Session(Workspace):
     def _explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
         started = time.monotonic()
         timelines = self.timelines(trace)
-        exploration = self._search(timelines, started)
+        exploration = self._search(timelines, started - self.recording)
         self.notes += exploration.notes
         self._say_what_was_missed(timelines, exploration)
         run = self._saved(trace, timelines, exploration)
