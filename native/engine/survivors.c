@@ -80,27 +80,84 @@ static PyObject *survivors_survives(PyObject *self, PyObject *item) {
     return update < 0 ? NULL : PyBool_FromLong(pc_survives(s, update));
 }
 
-/* Of some updates those that survive here and not there, or the other way round. */
-static PyObject *survivors_differing(PyObject *self, PyObject *args) {
-    PyObject *other, *candidates;
-    if (!PyArg_ParseTuple(args, "O!O:differing", &pc_survivors_type, &other, &candidates)) {
-        return NULL;
+/* Two states that are compared, and what was found in one of them only. */
+struct comparison {
+    const Survivors *here, *there;
+    int32_t first, last; /* updates that were looked at before the others */
+    PyObject *found;
+};
+
+static bool compare_update(struct comparison *c, int32_t update) {
+    if (pc_survives(c->here, update) == pc_survives(c->there, update)) {
+        return true;
     }
-    const Survivors *here = (Survivors *)self, *there = (Survivors *)other;
-    PyObject *found = PyList_New(0), *iterator = PyObject_GetIter(candidates), *item;
-    while (found != NULL && iterator != NULL && (item = PyIter_Next(iterator)) != NULL) {
-        int32_t update = number_of(here->history, item);
-        bool differs = update >= 0 && pc_survives(here, update) != pc_survives(there, update);
-        if (update < 0 || (differs && PyList_Append(found, item) != 0)) {
-            Py_CLEAR(found);
+    PyObject *number = PyLong_FromLong(update);
+    bool good = number != NULL && PyList_Append(c->found, number) == 0;
+    Py_XDECREF(number);
+    return good;
+}
+
+static bool compare_range(struct comparison *c) {
+    for (int32_t update = c->first; update < c->last; update++) {
+        if (!compare_update(c, update)) {
+            return false;
         }
+    }
+    return true;
+}
+
+/* The updates of a delta that are neither in the range nor in `known`. */
+static bool compare_delta(struct comparison *c, const struct pc_numbers *delta, const struct pc_numbers *known) {
+    for (size_t i = 0; i < delta->size; i++) {
+        if (!pc_numbers_used(&delta->slots[i])) {
+            continue;
+        }
+        int32_t update = pc_numbers_key(&delta->slots[i]);
+        if ((update < c->first || update >= c->last) && (known == NULL || !pc_numbers_has(known, update)) &&
+            !compare_update(c, update)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool compare_others(struct comparison *c, PyObject *others) {
+    PyObject *iterator = PyObject_GetIter(others), *item;
+    while (iterator != NULL && (item = PyIter_Next(iterator)) != NULL) {
+        int32_t update = number_of(c->here->history, item);
         Py_DECREF(item);
+        if (update < 0) {
+            break;
+        }
+        if ((update < c->first || update >= c->last) && !pc_numbers_has(&c->here->delta, update) &&
+            !pc_numbers_has(&c->there->delta, update) && !compare_update(c, update)) {
+            break;
+        }
     }
     Py_XDECREF(iterator);
-    if (PyErr_Occurred()) {
-        Py_CLEAR(found);
+    return !PyErr_Occurred();
+}
+
+/* Of both deltas, a range and some others, the updates that survive here and not there, or the other way round. */
+static PyObject *survivors_differing(PyObject *self, PyObject *args) {
+    PyObject *other, *others;
+    struct comparison c = {.here = (Survivors *)self};
+    if (!PyArg_ParseTuple(args, "O!iiO:differing", &pc_survivors_type, &other, &c.first, &c.last, &others)) {
+        return NULL;
     }
-    return found;
+    c.there = (Survivors *)other;
+    int64_t count = c.here->history->update_count;
+    if (c.there->history != c.here->history || c.first < 0 || c.last > count) {
+        PyErr_SetString(PyExc_ValueError, "these updates are not those of both states");
+        return NULL;
+    }
+    c.found = PyList_New(0);
+    bool good = c.found != NULL && compare_range(&c) && compare_delta(&c, &c.here->delta, NULL) &&
+                compare_delta(&c, &c.there->delta, &c.here->delta) && compare_others(&c, others);
+    if (!good) {
+        Py_CLEAR(c.found);
+    }
+    return c.found;
 }
 
 /* The file that an argument names; -1 with an exception. */
@@ -165,7 +222,7 @@ static PyObject *survivors_fill(PyObject *self, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"survives", survivors_survives, METH_O, "Whether an update survived."},
-    {"differing", survivors_differing, METH_VARARGS, "Of some updates, which survive in one state only."},
+    {"differing", survivors_differing, METH_VARARGS, "Of both deltas, a range and some others, what survives in one state only."},
     {"size", survivors_size, METH_O, "The length of a file."},
     {"block", survivors_block, METH_VARARGS, "One whole block, as if the file went on behind its end."},
     {"read", survivors_read, METH_VARARGS, "Content of a file, cut off at its end."},

@@ -125,8 +125,8 @@ class Survivors:
     def survives(self, update: int, /) -> bool:
         """Whether an update survived."""
 
-    def differing(self, other: Survivors, candidates: Iterable[int], /) -> list[int]:
-        """Of some updates, those that survived in just one of two states."""
+    def differing(self, other: Survivors, first: int, last: int, others: Iterable[int], /) -> list[int]:
+        """Of both deltas, the updates from `first` to before `last` and some others: what survived in one state only."""
 
     def size(self, file: int, /) -> int:
         """The length of a file."""

@@ -180,9 +180,8 @@ def pack_jobs(jobs: Sequence[Job]) -> bytes:
 
 def _pack_job(job: Job) -> JobMessage:
     state = job.state
-    issued, delta = state.base is Base.ISSUED, [int(u) for u in state.delta]
-    point, unsaid = int(state.point), [int(event) for event in job.unsaid]
-    return JobMessage(job.id, job.timeline, job.output_until, job.traced, job.looks, point, issued, delta, unsaid)
+    issued, delta, unsaid = state.base is Base.ISSUED, list(state.delta), list(job.unsaid)
+    return JobMessage(job.id, job.timeline, job.output_until, job.traced, job.looks, state.point, issued, delta, unsaid)
 
 
 def unpack_jobs(messages: Sequence[tuple[Message, Any]]) -> Iterator[Job]:

@@ -14,7 +14,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence, Set
 from copy import copy
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +62,7 @@ class Timeline:
         times, counts = np.unique(self.guaranteed, return_counts=True)
         self._guarantee_times = array("q", times.tobytes())
         self._guaranteed_by = array("q", np.append(0, np.cumsum(counts)).tobytes())
+        self._last_survivors: tuple[tuple[State, _engine.Survivors], ...] = ()  # of two states: images are compared
 
     def under(self, row: FileSystem) -> Timeline:
         """The same timeline as that of another row, which makes the same of the trace."""
@@ -290,8 +290,13 @@ class Timeline:
 
     def survivors(self, state: State) -> _engine.Survivors:
         """The updates of a state, for look-ups in C."""
+        for known, survivors in self._last_survivors:
+            if known is state:
+                return survivors
         kept = state.base is Base.GUARANTEED
-        return _engine.Survivors(self.index.history, state.point, self.issued(state.point), kept, state.delta)
+        made = _engine.Survivors(self.index.history, state.point, self.issued(state.point), kept, state.delta)
+        self._last_survivors = (self._last_survivors[-1], (state, made)) if self._last_survivors else ((state, made),)
+        return made
 
     def changes(self, before: State | None, after: State) -> Changes:
         """Where the images of two states may differ; before None, all that `after` holds counts as new."""
@@ -311,21 +316,20 @@ class Timeline:
         """Updates that survive in one of two states and not in the other."""
         if before.point == after.point and before.base is after.base:
             return before.delta ^ after.delta
-        between = self._base_difference(before, after)
-        if not before.delta and not after.delta and isinstance(between, range):
-            return between
-        more = [update for update in before.delta | after.delta if update not in between]
-        return self.survivors(before).differing(self.survivors(after), chain(between, more))
+        issued, others = self._base_difference(before, after)
+        if not before.delta and not after.delta and not others:
+            return issued
+        return self.survivors(before).differing(self.survivors(after), issued.start, issued.stop, others)
 
-    def _base_difference(self, before: State, after: State) -> range | Set[int]:
-        """Updates that may survive in one of two states only, whatever their deltas."""
+    def _base_difference(self, before: State, after: State) -> tuple[range, Collection[int]]:
+        """Updates that may survive in one of two states only, whatever their deltas: a range, and others."""
         issued = range(*sorted((self.issued(before.point), self.issued(after.point))))
         if before.base is after.base is Base.ISSUED:
-            return issued
+            return issued, ()
         guaranteed = self._guaranteed_between(before.point, after.point)
         if before.base is after.base:
-            return set(guaranteed)
-        return {*self.pending(before.point), *self.pending(after.point), *issued, *guaranteed}
+            return range(0), guaranteed
+        return issued, {*self.pending(before.point), *self.pending(after.point), *guaranteed}
 
     def _guaranteed_between(self, one: int, other: int) -> list[int]:
         low, high = sorted((one, other))
