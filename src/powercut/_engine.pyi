@@ -126,7 +126,7 @@ class Survivors:
         """Whether an update survived."""
 
     def differing(self, other: Survivors, first: int, last: int, others: Iterable[int], /) -> list[int]:
-        """Of both deltas, the updates from `first` to before `last` and some others: what survived in one state only."""
+        """Of both deltas, the updates from `first` to before `last` and some others: what survived in one state."""
 
     def size(self, file: int, /) -> int:
         """The length of a file."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from powercut.findings.questions import Question
 from powercut.image.scratch import ScratchPolicy
 from powercut.image.state_image import StateImages
 from powercut.oracle.command import CommandOracle
@@ -50,7 +51,7 @@ def compare(
         equivalence = Equivalence(images, WORKERS, always=True)
         comparison = Comparison(0, 0, [], [], equivalence.notes)
         for number, state in enumerate(states):
-            decided = equivalence.decide(0, state)
+            decided = equivalence.decide(0, Question(state))
             if isinstance(decided, Verdict):
                 comparison.skipped += 1
                 if not says_the_same(decided, truth[number].verdict):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from powercut.findings.questions import Question
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.search.image_record import ImageRecord, Stage, Taken
 from powercut.states.state import Base, State
 
 PASS, FAIL, HANG = (Verdict(outcome) for outcome in (Outcome.PASS, Outcome.FAIL, Outcome.HANG))
-ONE, OTHER = (Taken(turn, 0, State(turn, Base.ISSUED, frozenset())) for turn in (1, 2))
+ONE, OTHER = (Taken(turn, 0, Question(State(turn, Base.ISSUED, frozenset()))) for turn in (1, 2))
 
 
 def test_states_that_wait_get_the_verdict_once() -> None:

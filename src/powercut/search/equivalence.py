@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 
+from powercut.findings.questions import Question
 from powercut.image.image import Images
 from powercut.oracle.image_queries import Answers, Ask, Asked, UndecidableError
 from powercut.oracle.protocol import Told
@@ -22,7 +23,6 @@ from powercut.search.decision_tree import DecisionTree, says_the_same
 from powercut.search.jobs import Job, Result, Watching
 from powercut.search.watch_cost import Economy
 from powercut.search.watched_judging import words_told
-from powercut.states.state import State
 
 FIRST_SAMPLE = 2  # this run of those that are watched is asked again ...
 SAMPLE_EVERY = 32  # ... and then one of so many
@@ -32,7 +32,7 @@ MOST_KEPT = 1_000_000  # states that are kept in order to be handed back
 
 _BLIND = "the check never read the data folder, so its verdict is the same whatever a power cut does"
 
-Place = tuple[int, State]  # a state of a timeline
+Place = tuple[int, Question]  # a state of a timeline, with the output that it owes
 
 
 class Equivalence:
@@ -69,19 +69,19 @@ class Equivalence:
         """Whether it is better to wait for what is running: it may show that the next state need not run."""
         return running >= self._most_running and self.learning
 
-    def decide(self, number: int, state: State) -> Verdict | Watching:
+    def decide(self, number: int, question: Question) -> Verdict | Watching:
         """The verdict on a state that needs no run; for others, how the run that judges it is to be watched."""
         if self._off:
             return Watching.NOT
-        verdict = self._look_up(number, state) if self._economy.looking_up_pays else None
+        verdict = self._look_up(number, question) if self._economy.looking_up_pays else None
         if verdict is not None:
             self._decided += 1
             spot = self._decided % SPOT_EVERY == 1 or len(self._skipped) >= MOST_KEPT
             if not spot:
-                self._skipped.append((number, state))
+                self._skipped.append((number, question))
                 self._economy.skipped()
                 return verdict
-            self._spots[number, state] = verdict
+            self._spots[number, question] = verdict
             return Watching.NOT
         if not self.learning:
             return Watching.NOT
@@ -89,9 +89,9 @@ class Equivalence:
         sample = self._watched == FIRST_SAMPLE or self._watched % SAMPLE_EVERY == 0
         return Watching.AGAIN if sample else Watching.ONCE
 
-    def _look_up(self, number: int, state: State) -> Verdict | None:
+    def _look_up(self, number: int, question: Question) -> Verdict | None:
         start = time.perf_counter()
-        answers = Answers(self._images[number].image(state), self._words(number, state.point))
+        answers = Answers(self._images[number].image(question.state), self._words(number, question.output_ends))
         try:
             return self._tree.find(answers)
         except UndecidableError:
@@ -102,7 +102,7 @@ class Equivalence:
     def learn(self, job: Job, result: Result) -> list[Place]:
         """Take in a run; the states that must be run after all."""
         watched, verdict = result.watched, result.verdict
-        expected = self._spots.pop((job.timeline, job.state), None)
+        expected = self._spots.pop((job.timeline, Question(job.state, job.output_until)), None)
         if watched is None:
             self._economy.ran(result.seconds)
         else:

@@ -88,7 +88,7 @@ class Exploration:
             knows_output=knows_output,
         )
         self._explaining = Explaining(
-            self._failures, self._images, self._questions, self._diagnosis, self._found, self._is_late
+            timelines, self._failures, self._images, self._questions, self._diagnosis, self._found, self._is_late
         )
 
     @property

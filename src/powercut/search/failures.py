@@ -6,15 +6,15 @@ of it, as long as there is time; what is left is counted as unexplained.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
 from powercut.findings.diagnose import Diagnosis
 from powercut.findings.finding import Finding
-from powercut.findings.questions import Question
 from powercut.search.image_judging import ImageJudging
 from powercut.search.image_questions import ImageQuestions
 from powercut.search.image_record import Taken
+from powercut.states.timeline import Timeline
 
 
 class Failures:
@@ -42,6 +42,7 @@ class Explaining:
 
     def __init__(
         self,
+        timelines: Sequence[Timeline],
         failures: Failures,
         images: ImageJudging,
         questions: ImageQuestions,
@@ -50,6 +51,7 @@ class Explaining:
         is_late: Callable[[], bool],
     ) -> None:
         """`found` is told of each new finding; `is_late`: whether nothing more is explained."""
+        self._timelines = timelines
         self._failures = failures
         self._images = images
         self._questions = questions
@@ -60,14 +62,17 @@ class Explaining:
     def explain(self) -> None:
         """Explain what fails by now."""
         while (failure := self._next()) is not None:
-            _, number, state = failure
-            verdict = self._questions.ask(number, [Question(state)], self._is_late)[0]
+            _, number, question = failure
+            verdict = self._questions.ask(number, [question], self._is_late)[0]
             if verdict is None:
                 self._failures.add(failure)
                 return
             if verdict.passed:  # it was said to fail because it holds what another one holds: only what was seen counts
                 continue
-            image = self._images.record(number, Question(state)).key
+            image = self._images.record(number, question).key
+            state = question.state
+            if question.output_until is not None:
+                state = self._timelines[number].with_latest_output(state)
             for finding in self._diagnosis.explain(number, state, verdict, image):
                 self._found(finding)
 

@@ -26,6 +26,7 @@ class ImageKeys:
         self._output_key = output_key
         self._digesters = [Digester(timeline, whole=outlive) for timeline in timelines]
         self._killed: dict[int, int] = {}  # event up to which nothing is lost -> digest, the same on every row
+        self._last: tuple[State | None, int, int] = (None, -1, 0)  # a state is often asked about twice in a row
 
     def key(self, number: int, state: State) -> Key:
         """The key of a state."""
@@ -37,6 +38,13 @@ class ImageKeys:
         return self._digest(number, question.state), output
 
     def _digest(self, number: int, state: State) -> int:
+        known, row, digest = self._last
+        if known is not state or row != number:
+            digest = self._new_digest(number, state)
+            self._last = (state, number, digest)
+        return digest
+
+    def _new_digest(self, number: int, state: State) -> int:
         if state.delta or state.base is not Base.ISSUED:
             return self._digesters[number].digest(state)
         last = state.point // 2

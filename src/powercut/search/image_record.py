@@ -10,17 +10,17 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import NamedTuple
 
+from powercut.findings.questions import Question
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.search.verdict_cache import Key
-from powercut.states.state import State
 
 
 class Taken(NamedTuple):
-    """A state that was taken from the strategies: when, on which row, and which."""
+    """A state that was taken from the strategies: when, on which row, and which, with the output that it owes."""
 
     turn: int
     number: int
-    state: State
+    question: Question
 
 
 class Stage(Enum):

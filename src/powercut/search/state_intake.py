@@ -52,15 +52,16 @@ class StateIntake:
 
     def take_with_latest_output(self, number: int, state: State) -> bool:
         """Send a state to be judged as its crash point owes it; one that owes less is judged, too, and not counted."""
-        most = self._timelines[number].with_latest_output(state)
-        if most is not state:
-            self._take(number, state, counts=False)
-        return self._take(number, most, counts=True)
+        question, latest = Question(state), self._timelines[number].latest_output(state)
+        if latest is not None:
+            self._take(number, question, counts=False)
+            question = Question(state, latest)
+        return self._take(number, question, counts=True)
 
-    def _take(self, number: int, state: State, *, counts: bool) -> bool:
+    def _take(self, number: int, question: Question, *, counts: bool) -> bool:
         """Send a state to be judged, unless its image was or is being judged."""
-        record = self._images.record(number, Question(state))
-        taken = Taken(next(self._turns), number, state)
+        record = self._images.record(number, question)
+        taken = Taken(next(self._turns), number, question)
         known = record.known
         if known is not None:
             self._counts.equal += counts
@@ -76,14 +77,14 @@ class StateIntake:
             self._counts.failed += counts and not recalled.passed
             self._know(taken, recalled)
             return True
-        decided = Watching.NOT if self._equivalence is None else self._equivalence.decide(number, state)
+        decided = Watching.NOT if self._equivalence is None else self._equivalence.decide(number, question)
         if isinstance(decided, Verdict):
             self._counts.equivalent += counts
             record.predict(decided)
             self._know(taken, decided)
             return False
         record.run(taken)
-        self._images.submit(record, number, Question(state), counts=counts, looks=decided)
+        self._images.submit(record, number, question, counts=counts, looks=decided)
         return True
 
     def _know(self, taken: Taken, verdict: Verdict) -> None:
@@ -97,10 +98,10 @@ class StateIntake:
         if doubted:
             for record in self._images.records:
                 record.doubt()
-        for number, state in doubted:
-            counted = self._timelines[number].with_latest_output(state) is state
+        for number, question in doubted:
+            counted = self._timelines[number].latest_output(question.state) == question.output_until
             self._counts.equivalent -= counted
-            self._take(number, state, counts=counted)
+            self._take(number, question, counts=counted)
 
     def keep_predictions(self, cache: CacheCheck) -> None:
         """Leave to later runs what equivalence decided."""

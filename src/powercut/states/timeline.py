@@ -145,13 +145,18 @@ class Timeline:
             kept ^= self._issue_marks.of_first(self.issued(state.point)) ^ self._guarantee_marks.of_first(sure)
         return bisect_left(self.points, state.point), kept
 
-    def with_latest_output(self, state: State) -> State:
-        """The same updates kept at the crash point that covers them, where the program may have printed more since.
+    def latest_output(self, state: State) -> int | None:
+        """The crash point that covers a state, if the program has printed more by then; otherwise None.
 
         States at both are one by their identity, so the one that owes less must not stand for the other.
         """
         point = self.points[bisect_left(self.points, state.point)]
-        if bisect_right(self.prints, point) == bisect_right(self.prints, state.point):
+        return None if bisect_right(self.prints, point) == bisect_right(self.prints, state.point) else point
+
+    def with_latest_output(self, state: State) -> State:
+        """The same updates kept at the crash point that covers them, where the program may have printed more since."""
+        point = self.latest_output(state)
+        if point is None:
             return state
         later = range(self.issued(state.point), self.issued(point)) if state.base is Base.ISSUED else ()
         return State(point, state.base, state.delta.union(later))
