@@ -75,6 +75,7 @@ class RunDocument(msgspec.Struct):
     check: list[str] | None
     model: str
     seconds: float
+    stages: dict[str, float]
     interrupted: bool
     states: dict[str, Any]
     coverage: dict[str, Any]
@@ -99,6 +100,7 @@ def document(run: SavedRun) -> dict[str, Any]:
         check=run.check,
         model=run.model,
         seconds=round(run.seconds, 3),
+        stages={name: round(seconds, 3) for name, seconds in run.stages.items()},
         interrupted=run.interrupted,
         states=run.states,
         coverage=run.coverage,

@@ -24,6 +24,7 @@ FEWEST_POINTS = 2
 FEWEST_PROBES = 8  # of each point
 MORE_PROBES = 200  # if there is time
 SECONDS = 0.5  # for all probes of a timeline beyond the fewest
+_NEAR = 0.005  # relative error of a point that needs no more probes
 _ALMOST_ONE = 1 - 2**-40
 
 
@@ -87,10 +88,13 @@ def estimate_states(
         probes.append(_Probes(timeline, point))
         probes[-1].probe(rng, FEWEST_PROBES)
     for _ in range(MORE_PROBES):
-        for probe in probes:
+        vague = [probe for probe in probes if probe.error > _NEAR]
+        for probe in vague:
             if time.monotonic() > deadline:
                 break
             probe.probe(rng, 1)
+        if not vague or time.monotonic() > deadline:
+            break
     uncounted = _sum_of_points(probes, len(points))
     return uncounted + Estimate.of(counted) if counted else uncounted
 
@@ -120,10 +124,16 @@ class _Probes:
         self._needs = [[position[n] for n in timeline.needs(update) if n in position] for update in pending]
         self._keep = _chances(self._needs)
         self._logs: list[float] = []
+        self._all_equal = all(len(needs) <= 1 for needs in self._needs)
 
     def probe(self, rng: random.Random, count: int) -> None:
-        """Make some random states."""
-        self._logs += [self._weight(rng) for _ in range(count)]
+        """Make some random states; where all would stand for the same number, one says it."""
+        self._logs += [self._weight(rng) for _ in range(1 if self._all_equal else count)]
+
+    @property
+    def error(self) -> float:
+        """The relative standard error by now."""
+        return 0.0 if self._all_equal else self.mean()[1]
 
     def _weight(self, rng: random.Random) -> float:
         """The logarithm of how many states one random state stands for."""

@@ -67,13 +67,16 @@ class Session(Workspace):
         started = time.monotonic()
         timelines = self.timelines(trace)
         exploration = self._search(timelines, started - self.recording)
+        searched = time.monotonic()
         self.notes += exploration.notes
         self._say_what_was_missed(timelines, exploration)
         run = self._saved(trace, timelines, exploration)
         if not self.trying:
             self._lint(trace, run, exploration.places)
             self._mark_known(run)
-        run.seconds = self.recording + time.monotonic() - started
+        ended = time.monotonic()
+        run.seconds = self.recording + ended - started
+        run.stages = {"recording": self.recording, "search": searched - started, "lint": ended - searched}
         for finding in run.findings:
             finding.replay = f"powercut replay {name_of(run_folder)}/{finding.id}" + self.output_option()
         save_run(run_folder, run)
