@@ -56,11 +56,12 @@ class Digester:
             for file, blocks in changes.blocks.items():
                 self._forget(file, blocks)
         self._state = state
-        for entry in entries:
-            self._follow(image, entry)
+        stale = {entry for entry in entries if self._follow(image, entry)}
         for obj in touched:
-            entries |= self._names[obj]
-        for entry in entries:
+            stale |= self._names[obj]
+            if obj in self._contents:
+                self._contents[obj].facts = b""
+        for entry in stale:
             self._hash_entry(image, entry)
         return self._folders.total() ^ self._links.total()
 
@@ -83,11 +84,11 @@ class Digester:
         if content is not None:
             content.doubt(blocks)
 
-    def _follow(self, image: StateImage, entry: Entry) -> None:
-        """Keep track of which names stand for which object."""
+    def _follow(self, image: StateImage, entry: Entry) -> bool:
+        """Keep track of which names stand for which object; whether this one stands for another than before."""
         before, after = self._value.get(entry), image.entry(*entry)
         if before == after:
-            return
+            return False
         changed = {obj for obj in (before, after) if obj is not None}
         if before is not None:
             self._names[before].discard(entry)
@@ -96,6 +97,7 @@ class Digester:
         self._value[entry] = after
         self._folders.renamed(changed)
         self._links.renamed(changed)
+        return True
 
     def _hash_entry(self, image: StateImage, entry: Entry) -> None:
         obj = self._value.get(entry)
@@ -104,8 +106,9 @@ class Digester:
             content = self._contents.get(obj)
             if content is None:
                 content = self._contents[obj] = _Content()
-            facts = self._hash_object(image, obj, content)
-            value = xxh3_128_intdigest(entry[1] + b"\0" + facts)
+            if not content.facts:
+                content.facts = self._hash_object(image, obj, content)
+            value = xxh3_128_intdigest(entry[1] + b"\0" + content.facts)
         before = self._items.get(entry, 0)
         if before != value:
             self._folders.add(entry[0], before ^ value)
@@ -221,11 +224,16 @@ class _Links:
 
 
 class _Content:
-    """The hashes of a file's blocks, and which of them must be made anew: None for all."""
+    """What stands for one object: the hashes of a file's blocks, and which of them must be made anew (None: all).
 
-    __slots__ = ("_hashes", "_stale", "_total")
+    Attributes:
+        facts: the hash of all that the object is; empty if it must be made anew.
+    """
+
+    __slots__ = ("_hashes", "_stale", "_total", "facts")
 
     def __init__(self) -> None:
+        self.facts = b""
         self._hashes = _engine.BlockHashes()
         self._stale: set[int] | None = None
         self._total = b""

@@ -106,7 +106,7 @@ def one_missing(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterato
 @_strategy("one-early")
 def one_early(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """Nothing survived beyond the guaranteed but one update, and what it cannot be without."""
-    for point, update in _pending_by_novelty(timeline):
+    for point, update in _alike_together(timeline, _pending_by_novelty(timeline)):
         yield timeline.with_only([update], point)
 
 
@@ -263,6 +263,15 @@ def _pending_by_novelty(timeline: Timeline) -> Iterator[tuple[int, int]]:
     for point in _points_by_novelty(timeline):
         for update in timeline.pending(point):
             yield point, update
+
+
+def _alike_together(timeline: Timeline, pairs: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The same pairs of point and update, a turn's worth at a time by kind: a name alone brings the names before it
+    along, data alone brings nothing, so that images would go back and forth between the two.
+    """
+    kinds = timeline.updates.kind
+    while some := list(islice(pairs, FIRST_TURN)):
+        yield from sorted(some, key=lambda pair: (pair[0], kinds[pair[1]], pair[1]))
 
 
 def _new_updates(timeline: Timeline) -> Iterator[tuple[int, int]]:
