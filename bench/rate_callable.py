@@ -45,4 +45,4 @@ def explore_rate(arena: Arena, space: Path, states: int) -> float:
     )
     if run.findings:
         raise Broken("a check that does nothing found something")
-    return float(run.states["tested"] / run.stages["search"])
+    return float(run.states["checks"] / run.stages["search"])

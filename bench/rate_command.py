@@ -51,4 +51,4 @@ def explore_rate(arena: Arena, space: Path, states: int) -> float:
     limits = ["--max-states", str(states), "--budget", "120s", "--json", str(report)]
     run([sys.executable, "-m", "powercut", "test", *options, *limits, "--", *arena.workload], cwd=space)
     document = json.loads(report.read_text())
-    return float(document["states"]["tested"] / document["stages"]["search"])
+    return float(document["states"]["checks"] / document["stages"]["search"])

@@ -18,6 +18,7 @@ class Counts:
     equal: int = 0  # states identical to a tested one
     equivalent: int = 0  # states that the check cannot tell from a tested one
     total: int | Estimate | None = None  # all states of all crash points; None where nobody asked
+    checks: int = 0  # runs of the check: for states, also with less output, and to explain failures
     failed: int = 0  # judged states that did not pass
     unexplained: int = 0  # failing states that no finding explains, for want of time
     exhausted: bool = False  # every state of every crash point was tested, or equal or equivalent to a tested one

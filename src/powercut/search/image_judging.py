@@ -139,6 +139,7 @@ class ImageJudging:
         pass_on()
         for result in self._executor.results(timeout):
             run = self._runs.pop(result.id)
+            self._counts.checks += 1
             self.under_way -= run.counts
             if self.on_result is not None:
                 self.on_result(run.job, result)

@@ -54,12 +54,13 @@ class VerdictCache:
         self._new: dict[bytes, bytes] = {}
         self._used: list[bytes] = []
         self._flushed = time.monotonic()
+        self._was_empty = False  # when this run began: what it writes itself, it does not ask for
         self._file: sqlite3.Connection | None = None
         self._guard(self._open)
 
     def find(self, key: Key) -> Verdict | None:
         """The verdict of an earlier run."""
-        if not self._use:
+        if not self._use or self._was_empty:
             return None
         found: list[Verdict] = []
         self._guard(lambda: found.extend(self._read(self._name(key))))
@@ -126,6 +127,7 @@ class VerdictCache:
             file = self._file = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
         if version != FORMAT:
             file.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
+        self._was_empty = file.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone() is None
 
     def _rebuild(self) -> None:
         """Throw the file away; another run that has it open goes on with what it has."""

@@ -31,6 +31,7 @@ def states_of(counts: Counts) -> dict[str, Any]:
         "left": counts.left if isinstance(counts.left, int) else None,
         "total": counts.total if isinstance(counts.total, int) else None,
         "estimate": None if estimate is None else {"log10": estimate.log10, "error": estimate.error},
+        "checks": counts.checks,
         "failed": counts.failed,
         "unexplained": counts.unexplained,
         "exhausted": counts.exhausted,
