@@ -83,3 +83,11 @@ def test_a_check_that_looks_at_nothing_is_named(world: World) -> None:
     note = "the check never read the data folder, so its verdict is the same whatever a power cut does"
     assert states(world, workload=SAVE, check="grep -q new g")["notes"] == [note]
     assert states(world, workload=SAVE, check="ls")["notes"] == []
+
+
+def test_a_search_with_a_check_that_looks_at_nothing_ends_by_itself(world: World) -> None:
+    """Thousands of states are left, and there is time for all of them."""
+    (world.here / "many.py").write_text("for i in range(700):\n    open('data/f', 'ab', 0).write(b'%04d' % i * 40)\n")
+    counts = states(world, "--budget", "5m", workload=f"{sys.executable} many.py", check="true")
+    assert counts["notes"][0].endswith("; the search ended early") and not counts["exhausted"]
+    assert counts["tested"] < 100

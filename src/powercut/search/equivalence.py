@@ -30,7 +30,10 @@ SPOT_EVERY = 64  # of the states that need no run, the first and then one of so 
 MOST_FAILURES = 3  # runs in a row that could not be understood
 MOST_KEPT = 1_000_000  # states that are kept in order to be handed back
 
+BLIND_AFTER = 1000  # states that need no run, some of which ran to see, until a check that reads nothing is believed
+
 _BLIND = "the check never read the data folder, so its verdict is the same whatever a power cut does"
+_ENDED = f"{_BLIND}; the search ended early"
 
 Place = tuple[int, Question]  # a state of a timeline, with the output that it owes
 
@@ -48,7 +51,8 @@ class Equivalence:
         self._off = False
         self._watched = 0
         self._followed = 0
-        self._looked = False
+        self._looked = False  # at the data folder
+        self._read = False  # anything at all that depends on a state
         self._not_understood = 0
         self._decided = 0
         self._skipped: list[Place] = []
@@ -58,7 +62,14 @@ class Equivalence:
     @property
     def notes(self) -> list[str]:
         """What the user should know."""
-        return [*self._notes, _BLIND] if self._followed and not self._looked else self._notes
+        if not self._followed or self._looked:
+            return self._notes
+        return [*self._notes, _ENDED if self.is_blind else _BLIND]
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the check reads neither the data folder nor the output: more states show nothing more."""
+        return not self._off and not self._read and self._decided >= BLIND_AFTER
 
     @property
     def learning(self) -> bool:
@@ -124,6 +135,7 @@ class Equivalence:
             self._looked |= any(
                 path or ask == Ask.LIST for (ask, path, *_), _ in asked
             )  # every run stands in the folder
+            self._read |= self._looked or any(ask in (Ask.PRINTED, Ask.SENT) for (ask, *_), _ in asked)
             return "" if self._tree.learn(asked, verdict) else "different verdicts, though it read the same"
         self._not_understood += 1
         if self._not_understood >= MOST_FAILURES:

@@ -141,6 +141,8 @@ class Exploration:
             pass_on()
             if self._spending.over() or (self._diagnosis.waiting and self._spending.nearly_over):
                 return False
+            if self._intake.is_pointless:
+                return False
             # What is enumerated comes to an end by itself.
             repeats[number] = repeats[number] + 1 if strategy == "samples" else 0
             if repeats[number] > MOST_REPEATS:

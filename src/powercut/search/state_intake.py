@@ -7,6 +7,7 @@ is run after all.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from itertools import count
 
@@ -20,6 +21,8 @@ from powercut.search.image_record import Stage, Taken
 from powercut.search.jobs import Job, Result, Watching
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
+
+KEEPING_SECONDS = 1.0  # for what is left to later runs
 
 
 class StateIntake:
@@ -49,6 +52,11 @@ class StateIntake:
         if not self._images.has_room:
             return True
         return self._equivalence is not None and self._equivalence.waits(self._images.running)
+
+    @property
+    def is_pointless(self) -> bool:
+        """Whether no state can show more than those that were taken."""
+        return self._equivalence is not None and self._equivalence.is_blind
 
     def take_with_latest_output(self, number: int, state: State) -> bool:
         """Send a state to be judged as its crash point owes it; one that owes less is judged, too, and not counted."""
@@ -104,7 +112,10 @@ class StateIntake:
             self._take(number, question, counts=counted)
 
     def keep_predictions(self, cache: CacheCheck) -> None:
-        """Leave to later runs what equivalence decided."""
+        """Leave to later runs what equivalence decided, as far as that takes little time: they can decide it again."""
+        deadline = time.monotonic() + KEEPING_SECONDS
         for record in self._images.records:
             if record.predicted is not None:
                 cache.learn(record.key, record.predicted, None)
+                if time.monotonic() > deadline:
+                    break
