@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kit import HERE, Broken, Row, cheaper, compile_c, run, turns, workspace
 
-from powercut.record.recorder import tracer_path
+from powercut.native_programs import call_tracer
 
 TURNS = 5
 LEAST_COST = 0.01  # microseconds; what cannot be told from nothing counts as this
@@ -93,7 +93,7 @@ def works(data: Path, outside: Path, caller: Path, scale: float) -> list[Work]:
 
 def watchers(data: Path, space: Path) -> list[Watcher]:
     """The ways to watch; the first does not. Without strace, or with one that cannot unwind, there are fewer."""
-    ours = (str(tracer_path()), "--output", str(space / "trace"), "--dir", str(data))
+    ours = (str(call_tracer()), "--output", str(space / "trace"), "--dir", str(data))
     strace = ("strace", "-f", "-o", str(space / "strace.out"))
     peers = [Watcher(PLAIN, strace), Watcher(UNWINDING, (*strace, "-k"), slow=True)]
     return [

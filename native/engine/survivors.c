@@ -107,7 +107,8 @@ static bool compare_range(struct comparison *c) {
 }
 
 /* The updates of a delta that are neither in the range nor in `known`. */
-static bool compare_delta(struct comparison *c, const struct pc_numbers *delta, const struct pc_numbers *known) {
+static bool compare_delta(struct comparison *c, const struct pc_numbers *delta,
+                          const struct pc_numbers *known) {
     for (size_t i = 0; i < delta->size; i++) {
         if (!pc_numbers_used(&delta->slots[i])) {
             continue;
@@ -138,7 +139,8 @@ static bool compare_others(struct comparison *c, PyObject *others) {
     return !PyErr_Occurred();
 }
 
-/* Of both deltas, a range and some others, the updates that survive here and not there, or the other way round. */
+/* Of both deltas, a range and some others, the updates that survive here and not there, or the other way
+ * round. */
 static PyObject *survivors_differing(PyObject *self, PyObject *args) {
     PyObject *other, *others;
     struct comparison c = {.here = (Survivors *)self};
@@ -222,7 +224,8 @@ static PyObject *survivors_fill(PyObject *self, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"survives", survivors_survives, METH_O, "Whether an update survived."},
-    {"differing", survivors_differing, METH_VARARGS, "Of both deltas, a range and some others, what survives in one state only."},
+    {"differing", survivors_differing, METH_VARARGS,
+     "Of both deltas, a range and some others, what survives in one state only."},
     {"size", survivors_size, METH_O, "The length of a file."},
     {"block", survivors_block, METH_VARARGS, "One whole block, as if the file went on behind its end."},
     {"read", survivors_read, METH_VARARGS, "Content of a file, cut off at its end."},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +38,14 @@ def test_synthetic_trace_is_understood(bench: ModuleType, tmp_path: Path) -> Non
     assert not timeline.tree.unknown
     assert len(timeline.updates) > 4000
     assert len(timeline.points) > 100
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in BENCH.glob("*.py")))
+def test_every_script_can_be_imported(name: str) -> None:
+    """In a process of its own: benchmarks put folders of the corpus on the path. Some need what only tests install."""
+    code = f"import sys; sys.path[:0] = [{str(BENCH)!r}, {str(BENCH.parent)!r}]; import {name}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_rows_say_whether_the_target_is_met(bench: ModuleType) -> None:
