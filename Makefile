@@ -15,7 +15,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 C_FORMAT := $(shell find native -name '*.[ch]')
 NATIVE := $(C_FORMAT) $(shell find native -name '*.S')
 
-.PHONY: setup demo test test-ray test-kernel lint format bench dist site clean
+.PHONY: setup demo test test-ray test-kernel lint format bench bench-quick dist site clean
 
 setup: $(STAMP)
 
@@ -85,6 +85,10 @@ site: $(DOCS_STAMP)
 $(DOCS_STAMP): $(STAMP)
 	$(BIN)/python $(INSTALL) --no-build-isolation --editable ".[dev,docs]"
 	touch $(DOCS_STAMP)
+
+# The speed that must not be lost, against bench/expected.json: under two minutes.
+bench-quick: setup
+	$(BIN)/python bench/quick.py $(ARGS)
 
 bench: setup
 	$(BIN)/python bench/run.py

@@ -29,22 +29,26 @@ NATIVE, PLAIN, STACKS, NO_STACKS = "native", "valgrind --tool=none", "with stack
 
 def measure(rounds: int = TURNS, inserts: int = INSERTS) -> list[Row]:
     """The program alone and under all watchers."""
+    with workspace() as space:
+        best = {name: min(values) for name, values in turns(rounds, prepared(space, inserts)).items()}
+    return _rows(best, f"{inserts:,} inserts into a btree")
+
+
+def prepared(space: Path, inserts: int) -> dict[str, Callable[[], float]]:
+    """The program alone and under all watchers: what each run takes, in CPU seconds."""
     tool = memory_tool()
     if tool is None or not pmdk_programs.available():
         raise Broken(why_no_memory_tool() or "PMDK's examples (libpmemobj-dev) are not there")
-    with workspace() as space:
-        data, commands = space / "data", space / "commands"
-        data.mkdir()
-        commands.write_text(f"n {inserts}\nq\n")
-        pmdk_programs.build(space)
-        tracing = [str(call_tracer()), "--output", str(space / "trace"), "--dir", str(data), "--memory-tool", str(tool)]
-        prefixes = {NATIVE: [], STACKS: [*tracing, "--"], NO_STACKS: [*tracing, "--no-stacks", "--"]}
-        if shutil.which("valgrind") is not None:
-            prefixes[PLAIN] = ["valgrind", "-q", "--tool=none"]
-        program = [str(space / "mapcli"), "btree", str(data / "pool"), "1"]
-        contestants = {name: _once([*prefix, *program], commands, data) for name, prefix in prefixes.items()}
-        best = {name: min(values) for name, values in turns(rounds, contestants).items()}
-    return _rows(best, f"{inserts:,} inserts into a btree")
+    data, commands = space / "data", space / "commands"
+    data.mkdir(parents=True)
+    commands.write_text(f"n {inserts}\nq\n")
+    pmdk_programs.build(space)
+    tracing = [str(call_tracer()), "--output", str(space / "trace"), "--dir", str(data), "--memory-tool", str(tool)]
+    prefixes = {NATIVE: [], STACKS: [*tracing, "--"], NO_STACKS: [*tracing, "--no-stacks", "--"]}
+    if shutil.which("valgrind") is not None:
+        prefixes[PLAIN] = ["valgrind", "-q", "--tool=none"]
+    program = [str(space / "mapcli"), "btree", str(data / "pool"), "1"]
+    return {name: _once([*prefix, *program], commands, data) for name, prefix in prefixes.items()}
 
 
 def _rows(best: dict[str, float], what: str) -> list[Row]:

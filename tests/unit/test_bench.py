@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ BENCH = Path(__file__).parents[2] / "bench"
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(BENCH))
-    for name in ("kit", "run", "synthetic"):
+    for name in ("kit", "quick", "run", "synthetic"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     import run
 
@@ -68,6 +69,20 @@ def test_table_is_aligned(bench: ModuleType) -> None:
     ).splitlines()
     assert lines[1].split() == ["a", "1,234", "/s", "b", "1,000", "/s", "1.23", "ratio", ">=", "1", "yes"]
     assert lines[0].index("measured") + len("measured") == lines[1].index("/s") + len("/s")
+
+
+def test_what_is_more_than_a_fifth_slower_than_expected_is_named(bench: ModuleType) -> None:
+    import quick
+
+    expected = {"a": 2.0, "b": 2.0, "gone": 1.0}
+    assert quick.slower({"a": 2.5, "b": 2.39, "new": 9.0}, expected) == ["a"]
+
+
+def test_expectations_are_those_of_the_figures_that_are_measured(bench: ModuleType, tmp_path: Path) -> None:
+    import quick
+
+    names = [figure.name for group in quick.GROUPS.values() for figure in group(tmp_path)]
+    assert set(names) <= set(json.loads(quick.EXPECTED.read_text()))
 
 
 def test_unknown_benchmark_is_refused(bench: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ from powercut.findings.targets import Target, target_of
 from powercut.states.state import NEVER
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
-from powercut.trace.symbols import Frame, is_own, library_frames, only_own, plain_name, user_frame
+from powercut.trace.symbols import Frame, in_language_library, is_own, library_frames, only_own, plain_name, user_frame
 
 _Key = tuple[str | None, str, int | None, int | None]  # file, function, line, column
 _MOST_STACKS = 20_000  # so many are looked at to tell helpers
@@ -274,10 +274,14 @@ def _up_to_common_call(mine: list[Frame], theirs: list[Frame]) -> list[Frame]:
 
 
 def _told_below(libraries: Sequence[Frame], frame: Frame | None, target: Target, *, always: bool) -> str:
-    """What tells two calls on one line apart: the libraries below it, and what they change, or `always` the latter."""
-    below = [_word(inner) for inner in libraries]
+    """What tells two calls on one line apart: the libraries below it, and what they change, or `always` the latter.
+
+    What comes with the language does what it is told: there, as in the C library, the same call is the same mistake
+    whatever file it changes.
+    """
+    below = [_word(inner) for inner in libraries if not in_language_library(inner)]
     if not always and not below and frame is not None and is_own(frame):
-        return target.changed
+        return "+".join([*dict.fromkeys(map(_word, libraries)), target.changed])
     return " ".join([*dict.fromkeys(below), str(target)])
 
 

@@ -250,6 +250,21 @@ def library_frames(frames: Sequence[Frame]) -> list[Frame]:
     return [frame for frame in inside if not _library_frame(frame) and not _unnamed(frame)]
 
 
+_LANGUAGE_SOURCE = re.compile(
+    r"/rustc/|.*/rustlib/src/|/usr/(local/|lib/)go[^/]*/src/(os|io|bufio|syscall|internal|runtime|ioutil)\b"
+    r"|/usr/(local/)?include/c\+\+/|.*/lib(64)?/python3(\.\d+)?/(?!(site|dist)-packages/)|<frozen "
+)
+_LANGUAGE_MODULE = re.compile(r"lib(stdc\+\+|c\+\+(abi)?|std-[0-9a-f]+)\.so.*")
+_LANGUAGE_FUNCTION = re.compile(r"<?(std|core|alloc)::.*|_?<.* as (std|core|alloc)::.*")
+
+
+def in_language_library(frame: Frame) -> bool:
+    """Whether a frame is of the library that comes with a language: of Rust, C++, Go or Python."""
+    if _LANGUAGE_SOURCE.match(frame.file or "") or _LANGUAGE_MODULE.fullmatch(posixpath.basename(frame.module or "")):
+        return True
+    return not frame.python and _LANGUAGE_FUNCTION.match(frame.function) is not None
+
+
 def library_function(frames: Sequence[Frame]) -> str | None:
     """The innermost named function between the C library and the user's own code; None if they meet."""
     own = user_frame(frames)

@@ -1,0 +1,234 @@
+"""A short look at the speed that must not be lost: `make bench-quick`, which CI runs.
+
+    python bench/quick.py            compare with bench/expected.json; exit status 1 if something is a fifth slower
+    python bench/quick.py --write    write what was measured as what is expected
+    python bench/quick.py judging    some of them
+
+Every figure is CPU time against that of a reference in the same run, turn by turn, the least of each: other work on the
+machine slows both. What seems slower than expected is measured again, and again, before that is believed. Seconds of
+other machines cannot be compared, ratios nearly can; on a machine of another kind, write expectations for it first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kit import HERE, Broken, compile_c, cpu_of_children, workspace
+from memory_tracing import prepared
+from rates import SHAPES, Arena, Shape
+
+from powercut.native_programs import call_tracer
+
+EXPECTED = HERE / "expected.json"
+MOST_LOST = 1.2  # times the expected cost
+GAINED = 0.8  # below this, the expectation should be lowered, so that it cannot be lost again
+TURNS, MORE_TURNS, AGAIN = 3, 2, 3
+MANY, FEW = 2500, 100  # states; the difference counts, so that starting up does not
+CALLS = 30_000
+INSERTS = 60_000
+REFERENCE = """\
+import hashlib
+table, text = {}, b"x" * 4096
+for number in range(60_000):
+    table[number % 997, number] = hashlib.blake2b(text[: number % 512]).digest()
+    if len(table) > 2000:
+        table = {key: value for key, value in table.items() if key[0] % 2}
+"""
+
+Cost = Callable[[], float]  # CPU seconds of one turn
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A cost and what it is compared with."""
+
+    name: str
+    cost: Cost
+    reference: Cost
+    least: dict[str, float]
+
+    def turn(self) -> None:
+        """Measure both once."""
+        for name, measure in (("cost", self.cost), ("reference", self.reference)):
+            self.least[name] = min(self.least.get(name, 1e9), measure())
+
+    @property
+    def ratio(self) -> float:
+        """By now."""
+        return self.least["cost"] / self.least["reference"]
+
+
+def python_reference() -> float:
+    """A fixed piece of Python."""
+    return _cpu([sys.executable, "-c", REFERENCE])
+
+
+def _cpu(command: Sequence[str], cwd: Path | None = None, *, status: int = 0) -> float:
+    """CPU seconds of a command that ends with a status."""
+
+    def once() -> float:
+        done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        if done.returncode != status:
+            raise Broken(f"{command[0]} ended with {done.returncode}: {done.stderr.decode('utf-8', 'replace')[-2000:]}")
+        return 0.0
+
+    return cpu_of_children(once)[1]
+
+
+def judging(space: Path) -> Iterator[Figure]:
+    """What a state costs that a Python function judges: the engine, the images, and nothing else."""
+    for shape in SHAPES:
+        arena = Arena.make(space / f"function-{shape.name}", shape)
+        yield Figure(f"judging with a function, {shape.name}", _function(arena, space, shape), python_reference, {})
+
+
+def _function(arena: Arena, space: Path, shape: Shape) -> Cost:
+    def explore(states: int) -> float:
+        code = (
+            f"import powercut; powercut.explore({arena.workload!r}, lambda path: None, dir={str(arena.folder)!r}, "
+            f"output={str(space / shape.name)!r}, max_states={states}, budget='120s')"
+        )
+        return _cpu([sys.executable, "-c", code], space)
+
+    return lambda: explore(MANY) - explore(FEW)
+
+
+def commands(space: Path) -> Iterator[Figure]:
+    """What a state costs that a command judges, against starting as many programs."""
+    shape = SHAPES[0]
+    arena = Arena.make(space / "command", shape)
+
+    def explore(states: int) -> float:
+        options = ["--check", "true", "--no-equivalence", "--no-cache", "--no-lint", "--dir", str(arena.folder)]
+        limits = ["--max-states", str(states), "--budget", "120s", "--output", str(space / "command-runs")]
+        return _cpu([sys.executable, "-m", "powercut", "test", *options, *limits, "--", *arena.workload], space)
+
+    def spawns() -> float:
+        seconds = 0.5
+        rate, cpu = cpu_of_children(lambda: arena.spawn_rate(seconds))
+        return cpu / (rate * seconds) * (MANY - FEW)
+
+    yield Figure(f"judging with a command, {shape.name}", lambda: explore(MANY) - explore(FEW), spawns, {})
+
+
+def recording(space: Path) -> Iterator[Figure]:
+    """What recording adds to calls that write, with stacks, and to calls outside the folder."""
+    caller = compile_c("file_calls.c", space)
+    data, outside = space / "recorded", space / "outside"
+    data.mkdir()
+    outside.mkdir()
+    tracer = [str(call_tracer()), "--output", str(space / "trace"), "--dir", str(data), "--"]
+
+    def added(kind: str, folder: Path) -> Cost:
+        program = [str(caller), kind, str(folder / "file"), str(CALLS)]
+        return lambda: max(1e-4, _cpu([*tracer, *program]) - _cpu(program))
+
+    yield Figure("recording writes with stacks", added("write", data), python_reference, {})
+    yield Figure("recording a program that reads elsewhere", added("read", outside), python_reference, {})
+
+
+def memory(space: Path) -> Iterator[Figure]:
+    """Inserts into a btree of PMDK under the memory tracer, against the program alone."""
+    try:
+        runs = prepared(space / "memory", INSERTS)
+    except Broken as why:
+        print(f"memory: left out, {why}", file=sys.stderr)
+        return
+    yield Figure("memory tracer with stacks", runs["with stacks"], runs["native"], {})
+
+
+def start(space: Path) -> Iterator[Figure]:
+    """Help, and a whole test of a program of three lines."""
+    folder = space / "start"
+    (folder / "data").mkdir(parents=True)
+    (folder / "save.py").write_text("import os\nopen('data/a', 'w').write('x')\nos.rename('data/a', 'data/b')\n")
+    powercut = str(Path(sys.executable).with_name("powercut"))
+
+    def test() -> float:
+        test = [
+            powercut,
+            "test",
+            "--dir",
+            "data",
+            "--output",
+            str(space / "start-runs"),
+            "--",
+            sys.executable,
+            "save.py",
+        ]
+        try:
+            return _cpu(test, folder, status=1)  # it has a finding
+        finally:
+            (folder / "data" / "b").unlink(missing_ok=True)
+
+    yield Figure("powercut --help", lambda: _cpu([powercut, "--help"]), python_reference, {})
+    yield Figure("powercut test of three lines", test, python_reference, {})
+
+
+GROUPS = {"judging": judging, "commands": commands, "recording": recording, "memory": memory, "start": start}
+
+
+def measure(names: Sequence[str], expected: dict[str, float]) -> dict[str, float]:
+    """The ratios of some groups; those that seem too large are measured again."""
+    found: dict[str, float] = {}
+    with workspace() as space:
+        for name in names or GROUPS:
+            for figure in GROUPS[name](space):
+                for _ in range(TURNS):
+                    figure.turn()
+                for _ in range(AGAIN):
+                    if figure.ratio <= MOST_LOST * expected.get(figure.name, float("inf")):
+                        break
+                    for _ in range(MORE_TURNS):
+                        figure.turn()
+                found[figure.name] = figure.ratio
+                print(_told(figure.name, figure.ratio, expected.get(figure.name)), flush=True)
+    return found
+
+
+def _told(name: str, ratio: float, expected: float | None) -> str:
+    verdict = "no expectation"
+    if expected is not None:
+        times = ratio / expected
+        verdict = (
+            "SLOWER" if times > MOST_LOST else "faster: lower the expectation" if times < GAINED else "as expected"
+        )
+        verdict = f"expected {expected:.3g}, {times:.2f} times that: {verdict}"
+    return f"{name}: {ratio:.3g} times its reference; {verdict}"
+
+
+def slower(found: dict[str, float], expected: dict[str, float]) -> list[str]:
+    """What lost more than a fifth."""
+    return [name for name, ratio in found.items() if name in expected and ratio > MOST_LOST * expected[name]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and compare or write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of: {', '.join(GROUPS)}")
+    parser.add_argument("--write", action="store_true", help="write the figures into bench/expected.json")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in GROUPS]
+    if unknown:
+        parser.error(f"there is no group {', '.join(unknown)}; there are: {', '.join(GROUPS)}")
+    expected = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
+    found = measure(options.names, {} if options.write else expected)
+    if options.write:
+        EXPECTED.write_text(
+            json.dumps({**expected, **{name: round(r, 4) for name, r in found.items()}}, indent=2) + "\n"
+        )
+        return 0
+    lost = slower(found, expected)
+    if lost:
+        print(f"More than a fifth slower than expected: {', '.join(lost)}. Profile before you raise an expectation.")
+    return 1 if lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
