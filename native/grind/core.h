@@ -28,7 +28,7 @@ extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, I
 /* Moves a descriptor out of the program's reach and makes it close on exec. */
 extern Int VG_(safe_fd)(Int oldfd);
 /* The program's descriptors are less than this. */
-extern Int VG_(fd_hard_limit);
+extern Int VG_(fd_soft_limit), VG_(fd_hard_limit);
 extern Int VG_(fcntl)(Int fd, Int command, Addr argument);
 extern void *VG_(get_ThreadState)(ThreadId tid);
 extern void VG_(set_IP)(ThreadId tid, Addr address);

@@ -15,10 +15,10 @@
 
 #include "accesses.h"
 
-#define NAP         100u  /* microseconds */
-#define GLANCE      50u   /* microseconds between two looks at a thread that is on its way */
-#define QUICK_LOOKS 100u  /* before that */
-#define LOOKS       2000u /* then it is not waited for any longer */
+#define NAP         100u   /* microseconds */
+#define GLANCE      50u    /* microseconds between two looks at a thread that is on its way */
+#define QUICK_LOOKS 100u   /* before that */
+#define LOOKS       20000u /* then it is not waited for any longer: it would be a second */
 
 #define YIELDING 4 /* ThreadStatus of Valgrind's core: ready, without the lock */
 extern void VG_(release_BigLock)(ThreadId tid, Int status, const HChar *who);
@@ -137,16 +137,28 @@ static void sleep_for(UInt microseconds) {
                      : "rcx", "r11", "memory");
 }
 
-/* Valgrind leaves itself a dozen descriptors above the program's: one for each thread needs more. */
+/* Valgrind leaves itself a dozen descriptors above the program's: one for each thread needs more. Where the
+ * limit cannot be raised, as its maximum is reached (which is usual in containers), the program gets fewer.
+ */
 static void make_room(void) {
     static Bool made;
     struct vki_rlimit limit;
     if (made || VG_(getrlimit)(VKI_RLIMIT_NOFILE, &limit) != 0)
         return;
     made = True;
-    limit.rlim_cur = limit.rlim_max - limit.rlim_cur < PC_CHANNEL_SLOTS ? limit.rlim_max
-                                                                        : limit.rlim_cur + PC_CHANNEL_SLOTS;
+    UWord raised = limit.rlim_max - limit.rlim_cur;
+    if (raised >= PC_CHANNEL_SLOTS) {
+        limit.rlim_cur += PC_CHANNEL_SLOTS;
+        VG_(setrlimit)(VKI_RLIMIT_NOFILE, &limit);
+        return;
+    }
+    limit.rlim_cur = limit.rlim_max;
     VG_(setrlimit)(VKI_RLIMIT_NOFILE, &limit);
+    Int missing = (Int)(PC_CHANNEL_SLOTS - raised);
+    if (VG_(fd_hard_limit) > 2 * missing)
+        VG_(fd_hard_limit) -= missing;
+    if (VG_(fd_soft_limit) > VG_(fd_hard_limit))
+        VG_(fd_soft_limit) = VG_(fd_hard_limit);
 }
 
 /* Out of the program's reach; less than 0 if there is no room, and then nobody waits for the thread. */
