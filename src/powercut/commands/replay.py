@@ -19,8 +19,8 @@ from powercut.commands.options import OUTPUT_HELP, saved_runs
 def command(name: str, output: str | None, image: str | None, check: str | None, tries: int) -> int:
     """Rebuild a finding's image and run the check on it (for a race: run the program again).
 
-    Exits with 1 if the check fails again or the race is seen again, 0 if not (it is fixed), 3 if the check cannot be
-    run.
+    Exits with 1 if the check fails again or the race is seen again, 0 if not, 3 if the check cannot be run. The image
+    is the saved one: after a fix in the program, use powercut test.
 
     \b
     powercut replay 3f9a

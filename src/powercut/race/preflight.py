@@ -67,7 +67,7 @@ def _require_threads(stage: Stage, campaign: Campaign) -> None:
 def _failed(stage: Stage, campaign: Campaign) -> EnvironmentFailure:
     words = _said(campaign.execution.last_words())
     what = f"the program {stage.command[0]!r} {campaign.ending}."
-    return EnvironmentFailure("workload-failed", what, f"It must exit with 0 without a crash.{words}")
+    return EnvironmentFailure("workload-failed", what, f"It must exit with 0 when there is no power cut.{words}")
 
 
 def require_clean_end(recovery: Recovery, check: Check | None, timeline: Timeline) -> float:

@@ -283,7 +283,7 @@ def _workload_failure(name: str, ending: str, said: str, full: bool) -> Environm
         what = f"the program {name!r} {ending} when no space was left for its files."
         return EnvironmentFailure("scratch-full", what, f"Choose a folder with more space with --scratch DIR.{said}")
     what = f"the program {name!r} {ending}."
-    return EnvironmentFailure("workload-failed", what, f"It must exit with 0 without a crash.{said}")
+    return EnvironmentFailure("workload-failed", what, f"It must exit with 0 when there is no power cut.{said}")
 
 
 def _ending(how: str, number: str) -> str:
