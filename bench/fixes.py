@@ -74,7 +74,7 @@ def files() -> Iterator[Mended]:
         with tempfile.TemporaryDirectory() as folder:
             data = case.seed(Path(folder) / "data")
             workload = [*build(case.source("buggy"), Path(folder)), str(data)]
-            yield tried(f"files/{case.folder.name}", workload, check_command(case.check), data, fs=case.fs[:1])
+            yield tried(f"files/{case.folder.name}", workload, check_command(case.check), data, fs=case.fs[0])
 
 
 def memory() -> Iterator[Mended]:
@@ -82,7 +82,7 @@ def memory() -> Iterator[Mended]:
     for case in memory_cases():
         with tempfile.TemporaryDirectory() as folder:
             built = case.build("buggy", Path(folder))
-            yield tried(f"memory/{case.name}", built.workload, built.check, built.data, fs=case.fs[:1])
+            yield tried(f"memory/{case.name}", built.workload, built.check, built.data, fs=case.fs[0])
 
 
 def several() -> Iterator[Mended]:
