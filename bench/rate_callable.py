@@ -26,15 +26,15 @@ def measure_shape(shape: Shape, rounds: int, states: int) -> list[Row]:
         ours = {"powercut": lambda: explore_rate(arena, space, states), "C loop": arena.spawn_rate}
         figures = turns(rounds, ours)
     best, loop = max(figures["powercut"]), max(figures["C loop"])
-    name = f"states with a no-op callable, {shape.name}"
+    name = f"checks with a no-op callable, {shape.name}"
     return [
-        at_least(name, best, "/s", "2,000 states/s", LEAST, ratio=1.0),
+        at_least(name, best, "/s", "2,000 checks/s", LEAST, ratio=1.0),
         at_least(name, best, "/s", "C loop of spawns", loop),
     ]
 
 
 def explore_rate(arena: Arena, space: Path, states: int) -> float:
-    """States a second of one exploration."""
+    """Checks a second of one exploration."""
     run = powercut.explore(
         arena.workload,
         lambda path: None,

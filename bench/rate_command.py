@@ -1,4 +1,4 @@
-"""States a second with `--check true`, against a C loop that starts and reaps `true` on all cores."""
+"""Runs of `--check true` a second, against a C loop that starts and reaps `true` on all cores."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def measure_shape(shape: Shape, rounds: int, states: int) -> list[Row]:
 
         figures = turns(rounds, {"powercut": explore, "C loop": spawn})
     best, loop = max(figures["powercut"]), max(figures["C loop"])
-    name = f"states with --check true, {shape.name}"
+    name = f"checks with --check true, {shape.name}"
     return [
         at_least(name, best, "/s", "C loop of spawns", loop, ratio=0.5),
         cheaper(f"{name}: CPU", min(ours) * 1e6, "us", "C loop of spawns", min(loops) * 1e6),
@@ -45,7 +45,7 @@ def measure_shape(shape: Shape, rounds: int, states: int) -> list[Row]:
 
 
 def explore_rate(arena: Arena, space: Path, states: int) -> float:
-    """States a second of one run of the command, as its JSON says."""
+    """Checks a second of one run of the command, as its JSON says."""
     report = space / "report.json"
     options = ["--check", "true", "--no-equivalence", "--dir", str(arena.folder), "--output", str(space / "runs")]
     limits = ["--max-states", str(states), "--budget", "120s", "--json", str(report)]
