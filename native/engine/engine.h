@@ -4,6 +4,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdbool.h>
 
 /* spawn.c: running one check to its end, and nothing left of it afterwards. */
 PyObject *engine_spawn(PyObject *self, PyObject *args);
@@ -44,8 +45,15 @@ PyObject *engine_guard_reclaim(PyObject *self, PyObject *args);
 /* guard/authors.c: who made each word of a pool what it is. */
 PyObject *engine_guard_authors(PyObject *self, PyObject *args);
 
+/* forks/: judging by forks of a check that was started once. */
+extern PyTypeObject pc_fork_server_type;
+
 /* Kills and reaps all children of this process; the number reaped, or -1 when some would not die. */
 int pc_reap_children(void);
+
+/* One child that is left alone by that, 0 for none; and whether this kernel allows it. */
+void pc_spare(pid_t child);
+bool pc_can_spare(void);
 
 /* When the parent process is gone: ends the child's group, all else below this process, and this process. */
 void pc_end_if_orphaned(pid_t child);

@@ -40,7 +40,8 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__engine(void) {
     PyObject *made = PyModule_Create(&module);
-    PyTypeObject *types[] = {&pc_history_type, &pc_survivors_type, &pc_block_hashes_type, &pc_chains_type};
+    PyTypeObject *types[] = {&pc_history_type, &pc_survivors_type, &pc_block_hashes_type, &pc_chains_type,
+                             &pc_fork_server_type};
     for (size_t i = 0; made != NULL && i < sizeof(types) / sizeof(*types); i++) {
         if (PyModule_AddType(made, types[i]) != 0) {
             Py_CLEAR(made);

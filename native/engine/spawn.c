@@ -5,14 +5,14 @@
  *
  * The child shares our memory until it executes (vfork): no page tables are copied, however large the traces
  * in this process are. It therefore touches nothing but its own stack and the `launch` record. */
-#include "engine.h"
+#include "spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -27,19 +27,9 @@
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
 #endif
 
-struct launch {
-    const char *path;
-    char **argv;
-    char **env;
-    const char *cwd;
-    int input;
-    int output;
-    int error; /* errno of the step that failed in the child, 0 when the program started */
-};
-
 enum ending { ENDED, TIMED_OUT, INTERRUPTED };
 
-static double now(void) {
+double pc_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
@@ -54,7 +44,7 @@ static void close_on_exec(unsigned int first) {
     }
 }
 
-static void become(struct launch *launch) {
+static void become(struct pc_launch *launch) {
     /* Ignored signals stay ignored across execve; these are the ones Python or a worker ignores. */
     static const int defaults[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGCHLD, SIGXFSZ};
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -73,12 +63,15 @@ static void become(struct launch *launch) {
         _exit(127);
     }
     close_on_exec(3);
+    if (launch->traced) {
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL); /* where it fails, no stop comes, which shows */
+    }
     execve(launch->path, launch->argv, launch->env);
     launch->error = errno;
     _exit(127);
 }
 
-static pid_t start(struct launch *launch) {
+pid_t pc_launch_start(struct pc_launch *launch) {
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before); /* no handler of ours may run in the child */
@@ -130,7 +123,7 @@ static enum ending wait_for(pid_t child, int output, double deadline, PyObject *
     int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
     enum ending ending = ENDED;
     for (;;) {
-        double left = deadline - now();
+        double left = deadline - pc_now();
         int limit = left <= 0 ? 0 : left * 1000 < TICK_MS ? (int)(left * 1000) + 1 : TICK_MS;
         PyThreadState *python = PyEval_SaveThread();
         int ready = pause_for(pidfd, child, limit);
@@ -138,7 +131,7 @@ static enum ending wait_for(pid_t child, int output, double deadline, PyObject *
         if (ready > 0) {
             break;
         }
-        if (now() >= deadline) {
+        if (pc_now() >= deadline) {
             ending = TIMED_OUT;
             break;
         }
@@ -180,20 +173,12 @@ static int finish(pid_t child, bool running, int *status) {
     return pc_reap_children();
 }
 
-/* Runs the program; NULL with an exception when it was interrupted or something of it would not die. */
-static PyObject *run(struct launch *launch, double timeout, PyObject *tick) {
-    double begun = now();
-    PyThreadState *python = PyEval_SaveThread();
-    pid_t child = start(launch);
-    int start_error = errno;
-    PyEval_RestoreThread(python);
-    if (child < 0) {
-        return Py_BuildValue("(sidy)", "error", start_error, 0.0, "");
-    }
-    enum ending ending = wait_for(child, launch->output, begun + timeout, tick);
-    double seconds = now() - begun;
+PyObject *pc_see_to_its_end(pid_t child, double begun, double timeout, int output_file, const int *error,
+                            PyObject *tick) {
+    enum ending ending = wait_for(child, output_file, begun + timeout, tick);
+    double seconds = pc_now() - begun;
     int status = 0;
-    python = PyEval_SaveThread();
+    PyThreadState *python = PyEval_SaveThread();
     int strays = finish(child, ending != ENDED, &status);
     PyEval_RestoreThread(python);
     if (ending == INTERRUPTED) {
@@ -203,12 +188,12 @@ static PyObject *run(struct launch *launch, double timeout, PyObject *tick) {
         PyErr_SetString(PyExc_TimeoutError, "processes started by the check cannot be killed");
         return NULL;
     }
-    PyObject *output = take_output(launch->output);
+    PyObject *output = take_output(output_file);
     if (output == NULL) {
         return NULL;
     }
-    if (launch->error != 0) {
-        return Py_BuildValue("(sidN)", "error", launch->error, seconds, output);
+    if (*error != 0) {
+        return Py_BuildValue("(sidN)", "error", *error, seconds, output);
     }
     if (ending == TIMED_OUT) {
         return Py_BuildValue("(sidN)", "timeout", 0, seconds, output);
@@ -217,6 +202,19 @@ static PyObject *run(struct launch *launch, double timeout, PyObject *tick) {
         return Py_BuildValue("(sidN)", "signal", WTERMSIG(status), seconds, output);
     }
     return Py_BuildValue("(sidN)", "exit", WEXITSTATUS(status), seconds, output);
+}
+
+/* Runs the program; NULL with an exception when it was interrupted or something of it would not die. */
+static PyObject *run(struct pc_launch *launch, double timeout, PyObject *tick) {
+    double begun = pc_now();
+    PyThreadState *python = PyEval_SaveThread();
+    pid_t child = pc_launch_start(launch);
+    int start_error = errno;
+    PyEval_RestoreThread(python);
+    if (child < 0) {
+        return Py_BuildValue("(sidy)", "error", start_error, 0.0, "");
+    }
+    return pc_see_to_its_end(child, begun, timeout, launch->output, &launch->error, tick);
 }
 
 /* The C vector of a list of bytes; its strings live as long as the list does. */
@@ -238,20 +236,28 @@ static char **vector(PyObject *list) {
     return strings;
 }
 
+bool pc_launch_take(struct pc_launch *launch, PyObject *argv, PyObject *env) {
+    launch->argv = vector(argv);
+    launch->env = launch->argv ? vector(env) : NULL;
+    return launch->env != NULL;
+}
+
+void pc_launch_free(struct pc_launch *launch) {
+    PyMem_Free(launch->env);
+    PyMem_Free(launch->argv);
+}
+
 PyObject *engine_spawn(PyObject *self, PyObject *args) {
-    struct launch launch = {0};
+    struct pc_launch launch = {0};
     PyObject *argv, *env, *tick, *result = NULL;
     double timeout;
     if (!PyArg_ParseTuple(args, "yO!O!yiidO:spawn", &launch.path, &PyList_Type, &argv, &PyList_Type, &env,
                           &launch.cwd, &launch.input, &launch.output, &timeout, &tick)) {
         return NULL;
     }
-    launch.argv = vector(argv);
-    launch.env = launch.argv ? vector(env) : NULL;
-    if (launch.env != NULL) {
+    if (pc_launch_take(&launch, argv, env)) {
         result = run(&launch, timeout, tick);
     }
-    PyMem_Free(launch.env);
-    PyMem_Free(launch.argv);
+    pc_launch_free(&launch);
     return result;
 }

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,42 @@ static pid_t parent_of(const char *number) {
     return parent;
 }
 
+static pid_t spared;
+
+void pc_spare(pid_t child) {
+    spared = child;
+}
+
+/* The numbers of our children, as the kernel lists them; false if it does not. */
+static bool list_children(char *text, size_t size) {
+    static int file = -1;
+    static pid_t owner;
+    if (owner != getpid()) { /* forks must not look at the children of others */
+        char path[64];
+        if (file >= 0) {
+            close(file);
+        }
+        owner = getpid();
+        snprintf(path, sizeof(path), "/proc/self/task/%d/children", owner);
+        file = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    ssize_t got = file < 0 ? -1 : pread(file, text, size - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    return got >= 0;
+}
+
+bool pc_can_spare(void) {
+    char text[64];
+    return list_children(text, sizeof(text));
+}
+
+/* Whether the child that is spared is the only one. */
+static bool only_spared(void) {
+    char text[64], *end;
+    return spared > 0 && list_children(text, sizeof(text)) && strtol(text, &end, 10) == spared &&
+           end[strspn(end, " ")] == '\0';
+}
+
 /* Only children are killed: what they leave comes to us (adopt_orphans) and is met at the next look. */
 static void kill_children(void) {
     DIR *proc = opendir("/proc");
@@ -45,7 +82,8 @@ static void kill_children(void) {
     }
     pid_t self = getpid();
     for (struct dirent *entry; (entry = readdir(proc)) != NULL;) {
-        if (isdigit((unsigned char)entry->d_name[0]) && parent_of(entry->d_name) == self) {
+        if (isdigit((unsigned char)entry->d_name[0]) && atol(entry->d_name) != spared &&
+            parent_of(entry->d_name) == self) {
             kill((pid_t)atol(entry->d_name), SIGKILL);
         }
     }
@@ -58,7 +96,8 @@ int pc_reap_children(void) {
         pid_t child = waitpid(-1, NULL, WNOHANG | __WALL);
         if (child > 0) {
             reaped++;
-        } else if (child < 0 && errno == ECHILD) {
+            spared = child == spared ? 0 : spared; /* the check killed it */
+        } else if ((child < 0 && errno == ECHILD) || (child == 0 && only_spared())) {
             return reaped;
         } else {
             if (naps++ >= NAPS_FREE) {

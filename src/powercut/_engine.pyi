@@ -29,6 +29,48 @@ def spawn(
     few milliseconds while the program runs.
     """
 
+class ForkServer:
+    """A check that was started once and is forked for each state; only for processes without other children.
+
+    Attributes:
+        alive: whether it can be asked.
+        seconds: what starting it took.
+        strict_from: what another one for the same check should be started with.
+        point: the number of the system call before which it waits.
+    """
+
+    alive: bool
+    seconds: float
+    strict_from: int
+    point: int
+
+    def __new__(
+        cls,
+        path: bytes,
+        argv: list[bytes],
+        env: list[bytes],
+        cwd: bytes,
+        stdin_fd: int,
+        output_fd: int,
+        folder: bytes,
+        scratch: bytes,
+        limit: float,
+        strict_from: int,
+        lenient: bool,
+        /,
+    ) -> ForkServer:
+        """Start it; RuntimeError with the reason where it cannot be forked.
+
+        Nothing in ``folder`` and ``scratch`` is looked at before the fork; if ``lenient``, the folder itself may be,
+        and names that are missing there. ``strict_from``: -1 at first.
+        """
+
+    def run(self, timeout: float, tick: Callable[[], object] | None, /) -> tuple[str, int, float, bytes] | None:
+        """As `spawn`, by a fork; None if it does not fit the image, or fits none any more and has ended."""
+
+    def close(self) -> None:
+        """End it."""
+
 def reap_strays() -> int:
     """Kill and reap every child of this process; how many there were."""
 

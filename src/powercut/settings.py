@@ -68,6 +68,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         lint: also run lint on the trace.
         equivalence: skip states that the check cannot tell apart: always, never, or (by default) as long as it saves
             time.
+        fork_checks: start a check once and fork it for each state, where that is safe; if false, start it for each.
         baseline: the file of known findings, with reasons; it need not exist.
         race: for powercut race: the places that may be inconsistent.
     """
@@ -93,6 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     stacks: bool = True
     lint: bool = True
     equivalence: bool | None = None
+    fork_checks: bool = True
     baseline: str = BASELINE
     race: RaceSettings = RaceSettings()
 

@@ -215,3 +215,35 @@ def test_what_a_plain_kill_leaves_is_judged_with_all_that_was_said(world: World)
     ended = world.test(workload="mkdir data/x data/y; echo done", check=check)
     assert ended.code == 1
     assert "The program printed 'done'" in ended.out
+
+
+def test_a_check_that_differs_when_it_is_forked_is_started_for_each_state_after_all(world: World) -> None:
+    """Its limit of a tenth of a second begins before it looks at the data; only forks ever reach it."""
+    (world.here / "check.py").write_text(
+        "import time\nend = time.monotonic() + 0.1\nassert open('f').read() in ('old', 'new')\n"
+        "assert time.monotonic() < end\n"
+    )
+    many = "; ".join(f"printf {n} > data/g{n}" for n in range(40))
+    options = ("--no-equivalence", "--json", "report.json", "--budget", "30s", "--max-states", "300")
+    command = f"{sys.executable} {world.here}/check.py"
+    tested: list[int] = []
+    for run in range(2):
+        ended = world.test(*options, workload=f"{many}; {SAFE}", check=command)
+        report = json.loads((world.here / "report.json").read_text())
+        assert (ended.code, report["findings"], report["states"]["forks"]) == (0, [], 0)
+        assert ("says something else if it is forked" in ended.err) == (run == 0)
+        tested.append(report["states"]["tested"] + report["states"]["known"])
+    world.test(*options, "--no-fork-checks", "--no-cache", workload=f"{many}; {SAFE}", check=command)
+    assert tested == 2 * [json.loads((world.here / "report.json").read_text())["states"]["tested"]]
+
+
+def test_forks_can_be_switched_off(world: World) -> None:
+    (world.here / "check.py").write_text("import os\nassert os.listdir('.')\n")
+    many = "; ".join(f"printf {n} > data/g{n}" for n in range(40))
+    forks = {}
+    for option in ("--fork-checks", "--no-fork-checks"):
+        options = (option, "--no-equivalence", "--no-cache", "--json", "report.json", "--max-states", "60")
+        world.test(*options, workload=f"{many}; {SAFE}", check=f"{sys.executable} {world.here}/check.py")
+        forks[option] = json.loads((world.here / "report.json").read_text())["states"]["forks"]
+    assert forks["--fork-checks"] > 20
+    assert forks["--no-fork-checks"] == 0

@@ -88,7 +88,7 @@ def test_a_tree_that_is_full_learns_no_more(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_watching_ends_when_it_does_not_pay_and_goes_on_when_it_does() -> None:
-    economy, forced = Economy(always=False), Economy(always=True)
+    economy, forced = Economy(0, always=False), Economy(0, always=True)
     for books in (economy, forced):
         books.ran(0.01)
         for _ in range(round(2 * STAKE / 0.1)):
@@ -100,7 +100,7 @@ def test_watching_ends_when_it_does_not_pay_and_goes_on_when_it_does() -> None:
 
 
 def test_looking_up_ends_when_nothing_is_ever_found() -> None:
-    economy = Economy(always=False)
+    economy = Economy(0, always=False)
     economy.ran(0.01)
     economy.looked_up(STAKE + 1.0)
     assert not economy.looking_up_pays

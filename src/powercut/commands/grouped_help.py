@@ -9,7 +9,7 @@ _GROUPS = {
     "Main options": ("trace_file", "force", "dir", "check", "recovery", "fs", "budget"),
     "Recording": ("tracer", "stacks"),
     "Input and schedules": ("seeds", "grammar", "threads", "schedule", "jobs", "max_executions", "max_findings"),
-    "Search": ("strategies", "memory", "tear", "max_states", "seed", "equivalence", "lint"),
+    "Search": ("strategies", "memory", "tear", "max_states", "seed", "equivalence", "fork_checks", "lint"),
     "Running the check": ("timeout", "workers", "cache", "executor", "ray_address"),
     "Reports": ("json_file", "sarif_file", "junit_file", "markdown_file", "html_file", "github", "verbose"),
     "Baseline": ("baseline", "write_baseline"),

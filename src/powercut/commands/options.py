@@ -68,6 +68,11 @@ _EXPLORE = (
         default=None,
         help="Skip states the check cannot tell apart (default: auto).",
     ),
+    click.option(
+        "--fork-checks/--no-fork-checks",
+        default=None,
+        help="Start a check once and fork it for each state, where that is safe (default: yes).",
+    ),
 )
 _COMMON = (
     click.option("--scratch", metavar="DIR", type=click.Path(file_okay=False), help=SCRATCH_HELP),

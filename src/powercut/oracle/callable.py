@@ -33,6 +33,7 @@ class CallableOracle:
     """
 
     slack = 0.5
+    forked = False
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -59,6 +60,17 @@ class CallableOracle:
         _engine.reap_strays()
         code = 1 if outcome is Outcome.FAIL else 0
         return Verdict(outcome, code, (printed.getvalue() + reason)[-_KEPT:], seconds)
+
+    def judge_anew(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
+        """The same: there is but one way to call a function."""
+        return self.judge(folder, told, tick)
+
+    def must_be_proved(self, verdict: Verdict) -> bool:
+        """Never: no fork gave it."""
+        return False
+
+    def stop_forking(self, why: str) -> None:
+        """Nothing is forked."""
 
     def judge_traced(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """The same: a function is called in the worker itself, which no tracer watches."""

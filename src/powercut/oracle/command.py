@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from powercut import _engine
 from powercut.oracle.backtrace import DeathWatch
+from powercut.oracle.forked_check import Ending, ForkedCheck, Launch
 from powercut.oracle.image_queries import Ask
 from powercut.oracle.output_files import WordFile
 from powercut.oracle.protocol import Place, Recorded, Told
@@ -37,14 +37,24 @@ class CommandOracle:
     slack = 10.0
 
     def __init__(
-        self, argv: Sequence[str], timeout: float, env: Mapping[str, str] | None = None, *, closely: bool = False
+        self,
+        argv: Sequence[str],
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        *,
+        closely: bool = False,
+        forks: bool = False,
     ) -> None:
-        """`closely`: a check that is watched may take many times as long if that shows more."""
+        """`closely`: a check that is watched may take many times as long if that shows more.
+
+        `forks`: it may be started once and forked for each state.
+        """
         if not argv:
             raise ValueError("a check command needs a program")
         self.argv = list(argv)
         self.timeout = timeout
         self._closely = closely
+        self._may_fork = forks
         self._env = dict(os.environ if env is None else env)
         self._program = find_program(argv[0], self._env.get("PATH"))
 
@@ -62,22 +72,54 @@ class CommandOracle:
         self._cwd = os.fsencode(place.folder)
         env = {**self._env, "POWERCUT_DIR": str(place.folder), "PWD": str(place.folder)}
         env |= {"POWERCUT_ACKED": str(self._printed.path), "POWERCUT_SENT": str(self._sent.path)}
-        self._environment = [os.fsencode(f"{name}={value}") for name, value in env.items()]
-        self._arguments = [os.fsencode(argument) for argument in argv]
-        self._path = os.fsencode(program)
-        self._stdin = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        self._output = os.memfd_create("powercut-output", os.MFD_CLOEXEC)
+        self._launch = Launch(
+            os.fsencode(program),
+            [os.fsencode(argument) for argument in argv],
+            [os.fsencode(f"{name}={value}") for name, value in env.items()],
+            self._cwd,
+            os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC),
+            os.memfd_create("powercut-output", os.MFD_CLOEXEC),
+        )
+        self._forks = ForkedCheck(self._launch, place.folder, place.scratch) if self._may_fork else None
+        self._forked = False
         self._watch = DeathWatch(place.scratch)
         self._lookout = ReadWatcher(place.scratch, place.folder, closely=self._closely)
 
     def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
-        """Run the command; its end is the verdict."""
-        return self._run(self._path, self._arguments, told, tick)
+        """Run the command, or a fork of it; its end is the verdict."""
+        if self._forks is not None:
+            self._hold(told)
+            ending = self._forks.run(self.timeout, tick)
+            if ending is not None:
+                self._forked = True
+                return self._verdict(ending, self._launch)
+        return self.judge_anew(folder, told, tick)
+
+    def judge_anew(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
+        """Start the command; its end is the verdict."""
+        self._forked = False
+        verdict = self._run(self._launch, told, tick)
+        if self._forks is not None and verdict.outcome in (Outcome.PASS, Outcome.FAIL):
+            self._forks.ran_plainly(verdict.seconds)
+        return verdict
+
+    @property
+    def forked(self) -> bool:
+        """Whether the last verdict is that of a fork."""
+        return self._forked
+
+    def must_be_proved(self, verdict: Verdict) -> bool:
+        """Whether this verdict of a fork must be compared with that of a check that was started anew."""
+        return self._forks is not None and self._forks.must_be_proved(verdict)
+
+    def stop_forking(self, why: str) -> None:
+        """Start the command for each state from now on."""
+        if self._forks is not None:
+            self._forks.give_up(why)
 
     def judge_traced(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Run the command under the tracer, which itself ends well whatever the command does; only the stack counts."""
-        argv = self._watch.command([self._path, *self._arguments[1:]], self._cwd)
-        verdict = self._run(argv[0], argv, told, tick)
+        verdict = self._run(self._inside(self._watch.command), told, tick)
         return replace(verdict, stack=self._watch.frames())
 
     def judge_watched(
@@ -85,8 +127,8 @@ class CommandOracle:
     ) -> tuple[Verdict, Recorded | None]:
         """Run the command under the tracer, which notes what it looks at."""
         inside = self._lookout.inside is not None
-        argv = self._lookout.command([self._path, *self._arguments[1:]], self._cwd)
-        verdict = self._run(argv[0], argv, told, tick, _MORE_SLACK * self.slack if inside else 0.0)
+        launch = self._inside(self._lookout.command)
+        verdict = self._run(launch, told, tick, _MORE_SLACK * self.slack if inside else 0.0)
         if inside and verdict.outcome is Outcome.HANG:
             self._lookout.go_outside()
             return Verdict(Outcome.ERROR, 0, "it takes too long inside Valgrind", verdict.seconds), None
@@ -96,26 +138,26 @@ class CommandOracle:
         words = {file.inode: ask for file, ask in ((self._printed, Ask.PRINTED), (self._sent, Ask.SENT))}
         return verdict_in(trace, verdict), Recorded(trace, words)
 
-    def _run(
-        self, path: bytes, argv: list[bytes], told: Told, tick: Callable[[], object] | None, more: float = 0.0
-    ) -> Verdict:
+    def _inside(self, tracer: Callable[[list[bytes], bytes], list[bytes]]) -> Launch:
+        """How it is started by a tracer."""
+        argv = tracer([self._launch.path, *self._launch.argv[1:]], self._cwd)
+        return replace(self._launch, path=argv[0], argv=argv)
+
+    def _run(self, launch: Launch, told: Told, tick: Callable[[], object] | None, more: float = 0.0) -> Verdict:
+        self._hold(told)
+        return self._verdict(launch.run(self.timeout + more, tick), launch)
+
+    def _hold(self, told: Told) -> None:
         self._printed.hold(told.printed)
         self._sent.hold(told.sent)
-        kind, code, seconds, output = _engine.spawn(
-            path,
-            argv,
-            self._environment,
-            self._cwd,
-            self._stdin,
-            self._output,
-            self.timeout + more,
-            tick,
-        )
+
+    def _verdict(self, ending: Ending, launch: Launch) -> Verdict:
+        kind, code, seconds, output = ending
         text = output.decode(errors="replace") if output else ""
         if kind == "exit":
             return Verdict(Outcome.PASS if code == 0 else Outcome.FAIL, code, text, seconds)
         if kind == "error":
-            text = f"cannot start {os.fsdecode(path)}: {os.strerror(code)}"
+            text = f"cannot start {os.fsdecode(launch.path)}: {os.strerror(code)}"
         return Verdict(_OUTCOMES[kind], code, text, seconds)
 
 

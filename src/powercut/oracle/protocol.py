@@ -51,15 +51,28 @@ class Oracle(Protocol):
 
     Attributes:
         slack: seconds that a judgement may take on top of its time-out.
+        forked: whether the last verdict is that of a fork of a check that was started for another state.
     """
 
     slack: float
+
+    @property
+    def forked(self) -> bool: ...
 
     def open(self, place: Place) -> None:
         """Called once in each worker, before the first judgement."""
 
     def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Recover and check the data folder; ``tick`` is to be called now and then, where that is possible."""
+
+    def judge_anew(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
+        """The same, never by a fork."""
+
+    def must_be_proved(self, verdict: Verdict) -> bool:
+        """Whether this verdict of a fork must be compared with one of `judge_anew`."""
+
+    def stop_forking(self, why: str) -> None:
+        """Judge without forks from now on."""
 
     def judge_traced(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """The same, with the stack of where it dies."""

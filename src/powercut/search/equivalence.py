@@ -47,7 +47,7 @@ class Equivalence:
         self._images = images
         self._most_running = workers
         self._tree = DecisionTree()
-        self._economy = Economy(always=always)
+        self._economy = Economy(workers, always=always)
         self._off = False
         self._watched = 0
         self._followed = 0
@@ -74,7 +74,8 @@ class Equivalence:
     @property
     def learning(self) -> bool:
         """Whether runs are watched now."""
-        return not self._off and not self._tree.full and self._economy.watching_pays
+        first = self._watched == 0  # shows what kind of check it is, whatever that costs
+        return not self._off and not self._tree.full and (first or self._economy.watching_pays)
 
     def waits(self, running: int) -> bool:
         """Whether it is better to wait for what is running: it may show that the next state need not run."""

@@ -19,6 +19,7 @@ class Counts:
     equivalent: int = 0  # states that the check cannot tell from a tested one
     total: int | Estimate | None = None  # all states of all crash points; None where nobody asked
     checks: int = 0  # runs of the check: for states, also with less output, and to explain failures
+    forks: int = 0  # those of them that were forks of a check that was started for another state
     failed: int = 0  # judged states that did not pass
     unexplained: int = 0  # failing states that no finding explains, for want of time
     exhausted: bool = False  # every state of every crash point was tested, or equal or equivalent to a tested one

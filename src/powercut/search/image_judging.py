@@ -24,6 +24,23 @@ from powercut.search.verdict_cache import Key
 from powercut.states.state import State
 
 
+class ForksDisprovedError(EnvironmentFailure):
+    """Forks of the check say something else than runs in the usual way, so none of their verdicts counts."""
+
+    how = ""
+
+    @classmethod
+    def because(cls, how: str) -> ForksDisprovedError:
+        """How they differ."""
+        error = cls(
+            "forks-differ",
+            f"the check says something else if it is started once for many states ({how}).",
+            "Use --no-fork-checks, which starts it for each state.",
+        )
+        error.how = how
+        return error
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """A job that is not answered yet, and whether it counts as a state tested."""
@@ -140,6 +157,9 @@ class ImageJudging:
         for result in self._executor.results(timeout):
             run = self._runs.pop(result.id)
             self._counts.checks += 1
+            self._counts.forks += result.forked
+            if result.disproved:
+                raise ForksDisprovedError.because(result.disproved)
             self.under_way -= run.counts
             if self.on_result is not None:
                 self.on_result(run.job, result)

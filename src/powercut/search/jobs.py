@@ -48,13 +48,17 @@ class Result:
     """What the oracle said about the job of that number.
 
     Attributes:
-        seconds: what it took, the image and all.
+        seconds: what it took, the image and all, but for runs that proved it.
+        forked: a fork of a check gave the verdict that was started for another state.
+        disproved: how forks of the check differ from runs in the usual way; empty if they do not.
     """
 
     id: int
     verdict: Verdict
     watched: Watched | None = None
     seconds: float = 0.0
+    forked: bool = False
+    disproved: str = ""
 
 
 @dataclass(frozen=True, slots=True)

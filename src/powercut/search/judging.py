@@ -91,7 +91,8 @@ class Judging:
             oracle: CallableOracle | CommandOracle = CallableOracle(self.function)
         else:
             closely, environment = self.settings.equivalence is True, check_environment(self.timelines[0])
-            oracle = CommandOracle(self._argv, self.settings.timeout, environment, closely=closely)
+            forks = self.settings.fork_checks
+            oracle = CommandOracle(self._argv, self.settings.timeout, environment, closely=closely, forks=forks)
         scratch = ScratchPolicy(Path(self.settings.scratch) if self.settings.scratch else None, self._base_size())
         folder = Path(self.timelines[0].trace.folder)
         return LocalExecutor(
@@ -134,7 +135,9 @@ class Judging:
     def _facts(self) -> dict[str, str | int | float | bool]:
         """How the check is asked."""
         folder = self.timelines[0].trace.folder
-        return {"images": IMAGE_FORMAT, "timeout": self.settings.timeout, "folder": folder, "view": self.views}
+        forks = self.settings.fork_checks and self.settings.executor == "local"
+        timeout = self.settings.timeout
+        return {"images": IMAGE_FORMAT, "timeout": timeout, "folder": folder, "view": self.views, "forks": forks}
 
     def _fingerprint(self) -> bytes:
         return fingerprint(self._argv, check_environment(self.timelines[0]), self._facts())

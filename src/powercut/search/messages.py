@@ -109,11 +109,14 @@ class ResultMessage(msgspec.Struct, array_like=True):
     stack: list[bytes]
     watched: WatchedMessage | None
     seconds: float
+    forked: bool
+    disproved: bytes
 
     def result(self) -> Result:
         """What it says."""
         verdict = Verdict(self.outcome, self.code, _text(self.output), self.ran, tuple(map(_text, self.stack)))
-        return Result(self.id, verdict, None if self.watched is None else self.watched.watched(), self.seconds)
+        watched = None if self.watched is None else self.watched.watched()
+        return Result(self.id, verdict, watched, self.seconds, self.forked, _text(self.disproved))
 
 
 class FailureMessage(msgspec.Struct, array_like=True):
@@ -203,7 +206,18 @@ def pack_result(result: Result) -> ResultMessage:
         seen = WatchedMessage(asked, _bytes(watched.why), _bytes(watched.differs), watched.plain)
     stack = [_bytes(frame) for frame in verdict.stack]
     output = _bytes(verdict.output)
-    return ResultMessage(result.id, verdict.outcome, verdict.code, output, verdict.seconds, stack, seen, result.seconds)
+    return ResultMessage(
+        result.id,
+        verdict.outcome,
+        verdict.code,
+        output,
+        verdict.seconds,
+        stack,
+        seen,
+        result.seconds,
+        result.forked,
+        _bytes(result.disproved),
+    )
 
 
 def pack_failure(error: PowercutError) -> bytes:

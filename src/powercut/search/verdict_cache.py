@@ -39,6 +39,7 @@ CREATE INDEX IF NOT EXISTS by_use ON verdicts (used);
 """
 
 Key = tuple[int, Hashable]  # the digest of an image, and of what the program had said
+_DISPROVED: Key = (0, b"forks")  # no digest of what was said is that short
 Warn = Callable[[str], None]
 
 
@@ -80,6 +81,15 @@ class VerdictCache:
         if self._new or self._used:
             self._guard(self._write)
         self._flushed = time.monotonic()
+
+    @property
+    def forks_disproved(self) -> bool:
+        """Whether forks of the check gave wrong verdicts in an earlier run."""
+        return self.find(_DISPROVED) is not None
+
+    def disprove_forks(self) -> None:
+        """Let no later run believe what forks of the check said."""
+        self.keep(_DISPROVED, Verdict(Outcome.FAIL))
 
     def distrust(self) -> None:
         """Use no verdict of earlier runs from now on; new ones take their place."""

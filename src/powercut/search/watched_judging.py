@@ -65,7 +65,7 @@ class Watcher:
     def _ask_plainly(self, job: Job, told: Told) -> Verdict:
         self._folder.move_to(job.state)
         self._begin()
-        return self._oracle.judge(self._place, told, self._folder.collect)
+        return self._oracle.judge_anew(self._place, told, self._folder.collect)
 
     def _ask_again(self, job: Job, told: Told, before: Verdict, asked: Asked) -> str:
         """What is different when it is asked again."""

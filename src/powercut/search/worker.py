@@ -30,6 +30,7 @@ from powercut.image.image import Images
 from powercut.image.scratch import Scratch, ScratchError
 from powercut.oracle.protocol import Oracle, Place, Told
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.search.forked_judging import ForkedJudging, Judged
 from powercut.search.jobs import Job, Result, Watched, Watching
 from powercut.search.messages import (
     Inbox,
@@ -172,27 +173,31 @@ class Worker:
             self._flush()
             raise
         except Exception:
-            verdict = Verdict(Outcome.ERROR, 0, f"cannot build the image\n{traceback.format_exc()}")
+            judged = Judged(Verdict(Outcome.ERROR, 0, f"cannot build the image\n{traceback.format_exc()}"))
         else:
-            verdict, watched = self._judge(job, folder, told)
+            judged, watched = self._judge(job, folder, told)
             if self._is_hidden():
                 words = f"another file system was mounted over {self._setup.data_dir} while the check ran"
-                verdict, watched = Verdict(Outcome.ERROR, 0, words), None
-        self._results.append(pack_result(Result(job.id, verdict, watched, time.monotonic() - started)))
+                judged, watched = Judged(Verdict(Outcome.ERROR, 0, words)), None
+        seconds = time.monotonic() - started - judged.proving
+        result = Result(job.id, judged.verdict, watched, seconds, judged.forked, judged.disproved)
+        self._results.append(pack_result(result))
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
             self._flush()
 
-    def _judge(self, job: Job, folder: ImageFolder, told: Told) -> tuple[Verdict, Watched | None]:
+    def _judge(self, job: Job, folder: ImageFolder, told: Told) -> tuple[Judged, Watched | None]:
         def begin() -> None:
             self._slot.write(Phase.JUDGING, job.id)
 
         oracle, place = self._setup.oracle, self._place.folder
         if job.looks is not Watching.NOT:
             watcher = Watcher(oracle, folder, place, self._setup.images[job.timeline].image, begin)
-            return watcher.judge(job, told)
-        begin()
-        judge = oracle.judge_traced if job.traced else oracle.judge
-        return judge(place, told, folder.collect), None
+            verdict, watched = watcher.judge(job, told)
+            return Judged(verdict), watched
+        if job.traced:
+            begin()
+            return Judged(oracle.judge_traced(place, told, folder.collect)), None
+        return ForkedJudging(oracle, folder, place, begin).judge(job, told), None
 
     def _is_hidden(self) -> bool:
         """Whether the machine mounted something over a folder above the image, so that a check looks elsewhere."""

@@ -32,6 +32,7 @@ def states_of(counts: Counts) -> dict[str, Any]:
         "total": counts.total if isinstance(counts.total, int) else None,
         "estimate": None if estimate is None else {"log10": estimate.log10, "error": estimate.error},
         "checks": counts.checks,
+        "forks": counts.forks,
         "failed": counts.failed,
         "unexplained": counts.unexplained,
         "exhausted": counts.exhausted,

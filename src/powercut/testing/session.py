@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from powercut import __version__
 from powercut.findings.baseline import Identified
 from powercut.findings.finding import RACE_KINDS, FindingKind
@@ -28,8 +30,10 @@ from powercut.runs.workspace import Workspace
 from powercut.search.budget import Budget
 from powercut.search.cache_check import CacheCheck, CheckChangedError
 from powercut.search.exploration import Exploration
+from powercut.search.image_judging import ForksDisprovedError
 from powercut.search.judging import check_final_state
 from powercut.search.ray_executor import require_ray
+from powercut.search.verdict_cache import VerdictCache
 from powercut.settings import seconds
 from powercut.states.strategy_order import strategies
 from powercut.states.timeline import Timeline
@@ -89,13 +93,24 @@ class Session(Workspace):
         if kept is None:
             return self._search_once(timelines, since, CacheCheck())
         try:
+            if not kept.forks_disproved:
+                return self._search_with(kept, timelines, since)
+        except ForksDisprovedError as error:
+            again = "testing everything again, and starting it for each state"
+            self.say(f"the check says something else if it is forked ({error.how}); {again}", warning=True)
+            kept.disprove_forks()
+        finally:
+            kept.close()
+        self.settings = msgspec.structs.replace(self.settings, fork_checks=False)
+        return self._search(timelines, since)
+
+    def _search_with(self, kept: VerdictCache, timelines: Sequence[Timeline], since: float) -> Exploration:
+        try:
             return self._search_once(timelines, since, CacheCheck(kept, resumed=self.resumed))
         except CheckChangedError:
             self.say("the check disagrees with its cached verdicts; testing everything again", warning=True)
             kept.distrust()
             return self._search_once(timelines, since, CacheCheck(kept))
-        finally:
-            kept.close()
 
     def _search_once(self, timelines: Sequence[Timeline], since: float, recall: CacheCheck) -> Exploration:
         if self.settings.executor != "local" and self.judging(timelines).builtin:
