@@ -1,4 +1,5 @@
-/* What a call of a check would do, before the check is forked: a list of what is harmless, and nothing else. */
+/* What a call of a check would do, before the check is forked: a list of what is harmless, and nothing else.
+ */
 #include "forks.h"
 
 #include <errno.h>
@@ -67,7 +68,8 @@ static enum pc_call asks(const struct pc_private *place, pid_t pid, int dirfd, u
     }
 }
 
-/* The same where the name may be empty: then the descriptor is meant, and all that can be held lie outside. */
+/* The same where the name may be empty: then the descriptor is meant, and all that can be held lie outside.
+ */
 static enum pc_call asks_at(const struct pc_private *place, pid_t pid, int dirfd, uint64_t address,
                             uint64_t flags, struct pc_walked *walked) {
     char first = 1;
@@ -118,8 +120,8 @@ static enum pc_call writes(pid_t pid, int fd) {
 /* A process of its own, which shares nothing that it can change. */
 static enum pc_call starts(uint64_t flags) {
     uint64_t shared = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_PARENT |
-                      CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
-                      CLONE_NEWCGROUP | CLONE_IO | CLONE_UNTRACED | CLONE_PIDFD;
+                      CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+                      CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_IO | CLONE_UNTRACED | CLONE_PIDFD;
     if ((flags & CLONE_VFORK) != 0) {
         shared &= ~(uint64_t)CLONE_VM; /* until it executes or ends, and we wait for that */
     }

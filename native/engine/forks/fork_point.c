@@ -4,9 +4,10 @@
  * or nothing of it is left, and there is a reason. Every call of it and of what it starts is stopped at
  * (PTRACE_SYSCALL: no filter stays behind in the forks), which costs some milliseconds once.
  *
- * A program that was started through others (a shim, env, a shell that executes it) may have had processes and
- * learned its number before. That does not matter if they have ended and another program was executed since.
- * If it does matter, all is done again, and the program in question is forked before it does such a thing. */
+ * A program that was started through others (a shim, env, a shell that executes it) may have had processes
+ * and learned its number before. That does not matter if they have ended and another program was executed
+ * since. If it does matter, all is done again, and the program in question is forked before it does such a
+ * thing. */
 #include "forks.h"
 
 #include <errno.h>
@@ -73,7 +74,8 @@ static pid_t next_news(double deadline, int *status) {
         if (left <= 0) {
             return 0;
         }
-        struct timespec limit = {.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
+        struct timespec limit = {.tv_sec = (time_t)left,
+                                 .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
         sigtimedwait(&child, NULL, &limit);
     }
 }

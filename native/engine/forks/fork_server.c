@@ -1,14 +1,13 @@
 /* The fork server as Python sees it: made once for a check, asked once for each state.
  *
- * Before: a process that has no children that matter. After each run: as after spawn.c's, but that the zygote is
- * left alone. It ends with the server, with this process, or when the check kills it. */
+ * Before: a process that has no children that matter. After each run: as after spawn.c's, but that the zygote
+ * is left alone. It ends with the server, with this process, or when the check kills it. */
 #include "forks.h"
 
 #include <string.h>
 
 typedef struct {
-    PyObject_HEAD
-    struct pc_zygote zygote;
+    PyObject_HEAD struct pc_zygote zygote;
     PyObject *folder, *scratch; /* bytes */
     int output;
     double seconds;
@@ -57,9 +56,9 @@ static PyObject *server_new(PyTypeObject *type, PyObject *args, PyObject *names)
     PyObject *argv, *env, *folder, *scratch;
     double limit;
     int strict_from, lenient;
-    if (!PyArg_ParseTuple(args, "yO!O!yiiSSdip:ForkServer", &launch.path, &PyList_Type, &argv, &PyList_Type, &env,
-                          &launch.cwd, &launch.input, &launch.output, &folder, &scratch, &limit, &strict_from,
-                          &lenient)) {
+    if (!PyArg_ParseTuple(args, "yO!O!yiiSSdip:ForkServer", &launch.path, &PyList_Type, &argv, &PyList_Type,
+                          &env, &launch.cwd, &launch.input, &launch.output, &folder, &scratch, &limit,
+                          &strict_from, &lenient)) {
         return NULL;
     }
     ForkServer *server = (ForkServer *)type->tp_alloc(type, 0);

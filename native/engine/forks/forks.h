@@ -4,8 +4,9 @@
  *
  * What a zygote has done by then, every run of the check would have done alike: it has read files outside the
  * data folder, asked for names in the folder that did not exist (each fork asks whether they still do not),
- * and changed nothing but its own memory. It is one process with one thread, holds no file that it could write
- * into, and has not asked for its own number. Whatever is not known to be harmless counts as that call. */
+ * and changed nothing but its own memory. It is one process with one thread, holds no file that it could
+ * write into, and has not asked for its own number. Whatever is not known to be harmless counts as that call.
+ */
 #ifndef POWERCUT_FORKS_H
 #define POWERCUT_FORKS_H
 
@@ -84,7 +85,7 @@ struct pc_zygote {
     int file_count;
     char *absent[PC_MOST_ABSENT];
     int absent_count;
-    bool lenient; /* it may look at the data folder itself, and for names that are missing there */
+    bool lenient;    /* it may look at the data folder itself, and for names that are missing there */
     int strict_from; /* in which program, counted by executions, it is forked before it learns what it is */
     char reason[PC_REASON]; /* why there is none; or the call before which it waits */
 };

@@ -74,7 +74,8 @@ static void go_up(char *path) {
 static bool follow_link(struct walk *walk, const char *link) {
     char target[PATH_MAX];
     ssize_t length = readlink(link, target, sizeof(target) - 1);
-    if (length <= 0 || ++walk->links > MOST_LINKS || (size_t)length + strlen(walk->rest) + 2 > sizeof(walk->rest)) {
+    if (length <= 0 || ++walk->links > MOST_LINKS ||
+        (size_t)length + strlen(walk->rest) + 2 > sizeof(walk->rest)) {
         return false;
     }
     target[length] = '\0';

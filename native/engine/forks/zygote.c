@@ -23,29 +23,29 @@
 
 #define PAGE 4096
 
-/* Flags and stack stay as they are: the call that follows may rely on both. Only rcx and r11 are lost, as in any
- * call. The values behind the code are those of the call's registers; see `fill`. */
+/* Flags and stack stay as they are: the call that follows may rely on both. Only rcx and r11 are lost, as in
+ * any call. The values behind the code are those of the call's registers; see `fill`. */
 static const unsigned char code[] = {
-    0x0f, 0x05,                                     /* 00 syscall: clone */
-    0x48, 0x89, 0xc1,                               /* 02 mov rcx, rax */
-    0xe3, 0x01,                                     /* 05 jrcxz 08 */
-    0xcc,                                           /* 07 int3: the zygote is done */
-    0xb8, SYS_prctl, 0, 0, 0,                       /* 08 mov eax, prctl */
-    0xbf, 1, 0, 0, 0,                               /* 0d mov edi, PR_SET_PDEATHSIG */
-    0xbe, SIGKILL, 0, 0, 0,                         /* 12 mov esi, SIGKILL */
-    0x0f, 0x05,                                     /* 17 syscall */
-    0xb8, SYS_setpgid, 0, 0, 0,                     /* 19 mov eax, setpgid */
-    0xbf, 0, 0, 0, 0,                               /* 1e mov edi, 0 */
-    0xbe, 0, 0, 0, 0,                               /* 23 mov esi, 0 */
-    0x0f, 0x05,                                     /* 28 syscall */
-    0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0,             /* 2a movabs rax */
-    0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0,             /* 34 movabs rdi */
-    0x48, 0xbe, 0, 0, 0, 0, 0, 0, 0, 0,             /* 3e movabs rsi */
-    0x48, 0xba, 0, 0, 0, 0, 0, 0, 0, 0,             /* 48 movabs rdx */
-    0x49, 0xba, 0, 0, 0, 0, 0, 0, 0, 0,             /* 52 movabs r10 */
-    0x49, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0,             /* 5c movabs r8 */
-    0x48, 0xb9, 0, 0, 0, 0, 0, 0, 0, 0,             /* 66 movabs rcx: where the call is */
-    0xff, 0xe1,                                     /* 70 jmp rcx */
+    0x0f, 0x05,                                   /* 00 syscall: clone */
+    0x48, 0x89,        0xc1,                      /* 02 mov rcx, rax */
+    0xe3, 0x01,                                   /* 05 jrcxz 08 */
+    0xcc,                                         /* 07 int3: the zygote is done */
+    0xb8, SYS_prctl,   0,    0, 0,                /* 08 mov eax, prctl */
+    0xbf, 1,           0,    0, 0,                /* 0d mov edi, PR_SET_PDEATHSIG */
+    0xbe, SIGKILL,     0,    0, 0,                /* 12 mov esi, SIGKILL */
+    0x0f, 0x05,                                   /* 17 syscall */
+    0xb8, SYS_setpgid, 0,    0, 0,                /* 19 mov eax, setpgid */
+    0xbf, 0,           0,    0, 0,                /* 1e mov edi, 0 */
+    0xbe, 0,           0,    0, 0,                /* 23 mov esi, 0 */
+    0x0f, 0x05,                                   /* 28 syscall */
+    0x48, 0xb8,        0,    0, 0, 0, 0, 0, 0, 0, /* 2a movabs rax */
+    0x48, 0xbf,        0,    0, 0, 0, 0, 0, 0, 0, /* 34 movabs rdi */
+    0x48, 0xbe,        0,    0, 0, 0, 0, 0, 0, 0, /* 3e movabs rsi */
+    0x48, 0xba,        0,    0, 0, 0, 0, 0, 0, 0, /* 48 movabs rdx */
+    0x49, 0xba,        0,    0, 0, 0, 0, 0, 0, 0, /* 52 movabs r10 */
+    0x49, 0xb8,        0,    0, 0, 0, 0, 0, 0, 0, /* 5c movabs r8 */
+    0x48, 0xb9,        0,    0, 0, 0, 0, 0, 0, 0, /* 66 movabs rcx: where the call is */
+    0xff, 0xe1,                                   /* 70 jmp rcx */
 };
 #define FIRST_VALUE (0x2a + 2)
 #define VALUE_STEP  10
@@ -56,8 +56,7 @@ bool pc_peek_code(pid_t pid, uint64_t address, unsigned char bytes[2]) {
 }
 
 static void fill(unsigned char *stub, const struct user_regs_struct *regs) {
-    uint64_t values[] = {regs->orig_rax, regs->rdi, regs->rsi,    regs->rdx,
-                         regs->r10,      regs->r8,  regs->rip - 2};
+    uint64_t values[] = {regs->orig_rax, regs->rdi, regs->rsi, regs->rdx, regs->r10, regs->r8, regs->rip - 2};
     memcpy(stub, code, sizeof(code));
     for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
         memcpy(stub + FIRST_VALUE + i * VALUE_STEP, &values[i], sizeof(values[i]));
@@ -70,7 +69,8 @@ static bool write_stub(const struct pc_zygote *zygote) {
     fill(stub, &zygote->regs);
     snprintf(path, sizeof(path), "/proc/%d/mem", zygote->pid);
     int memory = open(path, O_RDWR | O_CLOEXEC); /* writes into pages that the process cannot write */
-    bool good = memory >= 0 && pwrite(memory, stub, sizeof(stub), (off_t)zygote->stub) == (ssize_t)sizeof(stub);
+    bool good =
+        memory >= 0 && pwrite(memory, stub, sizeof(stub), (off_t)zygote->stub) == (ssize_t)sizeof(stub);
     if (memory >= 0) {
         close(memory);
     }
@@ -92,7 +92,8 @@ bool pc_put_stub(struct pc_zygote *zygote) {
                 waitpid(zygote->pid, &status, __WALL) == zygote->pid && WIFSTOPPED(status) &&
                 ptrace(PTRACE_GETREGS, zygote->pid, NULL, &regs) == 0 && regs.rax < (unsigned long long)-PAGE;
     zygote->stub = regs.rax;
-    if (!good || ptrace(PTRACE_SETOPTIONS, zygote->pid, NULL, PTRACE_O_EXITKILL) != 0 || !write_stub(zygote)) {
+    if (!good || ptrace(PTRACE_SETOPTIONS, zygote->pid, NULL, PTRACE_O_EXITKILL) != 0 ||
+        !write_stub(zygote)) {
         snprintf(zygote->reason, sizeof(zygote->reason), "code cannot be put into it");
         return false;
     }
@@ -180,7 +181,8 @@ pid_t pc_zygote_fork(struct pc_zygote *zygote, const struct pc_private *place) {
     regs.rsi = regs.rdx = regs.r8 = 0;
     regs.r10 = zygote->tid_address;
     int status;
-    if (ptrace(PTRACE_SETREGS, zygote->pid, NULL, &regs) != 0 || ptrace(PTRACE_CONT, zygote->pid, NULL, 0) != 0) {
+    if (ptrace(PTRACE_SETREGS, zygote->pid, NULL, &regs) != 0 ||
+        ptrace(PTRACE_CONT, zygote->pid, NULL, 0) != 0) {
         return -1;
     }
     while (waitpid(zygote->pid, &status, __WALL) < 0) {
