@@ -100,8 +100,8 @@ def commands(space: Path) -> Iterator[Figure]:
     shape = SHAPES[0]
     arena = Arena.make(space / "command", shape)
 
-    def explore(states: int) -> float:
-        options = ["--check", "true", "--no-equivalence", "--no-cache", "--no-lint", "--dir", str(arena.folder)]
+    def explore(states: int, forks: str) -> float:
+        options = ["--check", "true", "--no-equivalence", "--no-cache", "--no-lint", forks, "--dir", str(arena.folder)]
         limits = ["--max-states", str(states), "--budget", "120s", "--output", str(space / "command-runs")]
         return _cpu([sys.executable, "-m", "powercut", "test", *options, *limits, "--", *arena.workload], space)
 
@@ -110,7 +110,12 @@ def commands(space: Path) -> Iterator[Figure]:
         rate, cpu = cpu_of_children(lambda: arena.spawn_rate(seconds))
         return cpu / (rate * seconds) * (MANY - FEW)
 
-    yield Figure(f"judging with a command, {shape.name}", lambda: explore(MANY) - explore(FEW), spawns, {})
+    for name, option in (("a command", "--no-fork-checks"), ("a forked command", "--fork-checks")):
+
+        def cost(option: str = option) -> float:
+            return explore(MANY, option) - explore(FEW, option)
+
+        yield Figure(f"judging with {name}, {shape.name}", cost, spawns, {})
 
 
 def memory(space: Path) -> Iterator[Figure]:

@@ -23,6 +23,7 @@ from kit import Broken, Row
 
 BENCHMARKS = (
     "rate_command",
+    "rate_forks",
     "rate_callable",
     "tracing",
     "memory_tracing",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from powercut.image.scratch import ScratchPolicy
+from powercut.oracle import forked_check
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.search.jobs import Job, Result
@@ -92,6 +93,13 @@ def data(tmp_path: Path) -> Path:
     folder = tmp_path / "dätä"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture(autouse=True)
+def worth_it(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Whether forks pay depends on what else the machine does; what they say must not."""
+    if "gains_nothing" not in request.node.name:
+        monkeypatch.setattr(forked_check, "WORTH", 1000.0)
 
 
 def compiled(folder: Path, source: str, *flags: str) -> str:
@@ -240,3 +248,27 @@ def test_a_check_with_threads_of_its_runtime(data: Path) -> None:
     code = "const n = +require('fs').readFileSync('number'); console.log(n); process.exit(n % 2)"
     judged = judge(["node", "-e", code], data, count=20)
     assert [verdict.code for verdict in judged.verdicts] == [n % 2 for n in range(20)]
+
+
+def test_a_recursive_lock_that_is_held_while_the_check_looks(data: Path, tmp_path: Path) -> None:
+    """Its owner is known by the number of a thread, and a fork has another one. SQLite opens databases like that."""
+    source = """\
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+    pthread_mutex_t lock;
+    pthread_mutexattr_t kind;
+    char number[8] = "";
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &kind);
+    pthread_mutex_lock(&lock);
+    int read_some = read(open("number", O_RDONLY), number, 7) > 0;
+    pthread_mutex_lock(&lock);
+    return !read_some || atoi(number) % 3 == 0;
+}
+"""
+    assert same_both_ways([compiled(tmp_path, source, "-pthread")], data).forks > COUNT / 2

@@ -185,7 +185,7 @@ static bool always_harmless(uint64_t number) {
     case SYS_getresgid:
     case SYS_getgroups:
     case SYS_getppid: /* a fork has the same parent */
-    case SYS_gettid:  /* what keeps it is put right: tid_address */
+    case SYS_gettid:  /* the C library keeps it anyway: pc_zygote_fork */
     case SYS_capget:
     case SYS_uname:
     case SYS_sysinfo:

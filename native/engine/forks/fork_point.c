@@ -152,9 +152,6 @@ static bool enter(struct scout *scout, pid_t pid, const struct pc_stop *stop) {
     }
     scout->zygote->looked |= call == PC_LOOK;
     bool strict = scout->zygote->strict_from >= 0 && scout->executions >= scout->zygote->strict_from;
-    if (own && stop->number == SYS_set_tid_address) {
-        scout->zygote->tid_address = stop->args[0];
-    }
     if (own && (call == PC_CALL_END || (strict && (call == PC_IDENTITY || call == PC_FORKING)))) {
         call = PC_FORK_POINT;
     }
@@ -187,7 +184,6 @@ static bool executed(struct scout *scout, pid_t pid) {
     if (pid == scout->processes[0].pid) {
         scout->executions++;
         scout->knows_itself = false;
-        scout->zygote->tid_address = 0;
     }
     return true;
 }

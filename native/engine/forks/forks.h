@@ -77,7 +77,6 @@ struct pc_held_file {
 struct pc_zygote {
     pid_t pid; /* 0: there is none */
     uint64_t stub;
-    uint64_t tid_address; /* where the C library keeps the number of the thread; 0: nowhere */
     struct user_regs_struct regs;
     struct stat folder; /* the data folder as it was */
     bool looked;        /* at that */

@@ -161,6 +161,8 @@ static bool fits(const struct pc_zygote *zygote, const struct stat *folder) {
     return true;
 }
 
+/* The number of its thread, which the C library has in its memory, stays that of the zygote: a recursive lock
+ * that is held at the point (SQLite's) knows its owner by that, and would never be had again. */
 pid_t pc_zygote_fork(struct pc_zygote *zygote, const struct pc_private *place) {
     struct stat folder;
     if (!at_home(zygote, place, &folder)) {
@@ -173,13 +175,11 @@ pid_t pc_zygote_fork(struct pc_zygote *zygote, const struct pc_private *place) {
         lseek(zygote->files[i].fd, zygote->files[i].position, SEEK_SET);
     }
     struct user_regs_struct regs = zygote->regs;
-    uint64_t keeps = zygote->tid_address != 0 ? CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID : 0;
     regs.rip = zygote->stub;
     regs.orig_rax = (unsigned long long)-1; /* no call that the kernel might want to start again */
     regs.rax = SYS_clone;
-    regs.rdi = CLONE_PARENT | keeps | SIGCHLD;
-    regs.rsi = regs.rdx = regs.r8 = 0;
-    regs.r10 = zygote->tid_address;
+    regs.rdi = CLONE_PARENT | SIGCHLD;
+    regs.rsi = regs.rdx = regs.r10 = regs.r8 = 0;
     int status;
     if (ptrace(PTRACE_SETREGS, zygote->pid, NULL, &regs) != 0 ||
         ptrace(PTRACE_CONT, zygote->pid, NULL, 0) != 0) {

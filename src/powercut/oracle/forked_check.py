@@ -8,10 +8,12 @@ words: `must_be_proved`. A check that cannot be forked, or gains nothing by it, 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from statistics import median
 
 from powercut import _engine
 from powercut.oracle.verdict import Outcome, Verdict
@@ -62,8 +64,8 @@ class ForkedCheck:
         self._misfits = 0
         self._starts = 0
         self._starting = 0.0  # seconds
-        self._plain = _Mean()
-        self._forked = _Mean()
+        self._plain = _Times()
+        self._forked = _Times()
         self._proved = {True: 0, False: 0}  # verdicts of forks, passes and others
         self._words: set[str] = set()
 
@@ -83,7 +85,7 @@ class ForkedCheck:
         if ending[0] != "exit":
             return ending  # how long it takes to die or to hang says nothing
         self._forked.add(ending[2])
-        if self._forked.count == TRIAL and self._forked.mean > WORTH * self._plain.mean:
+        if self._forked.count == TRIAL and self._forked.usual > WORTH * self._plain.usual:
             self._not_worth_it()
         return ending
 
@@ -104,7 +106,7 @@ class ForkedCheck:
         self._end()
 
     def _start(self) -> bool:
-        saved = self._forked.count * (self._plain.mean - self._forked.mean)
+        saved = self._forked.count * (self._plain.usual - self._forked.usual)
         if self._starts >= STARTS_FREE and self._starting > saved:
             self.give_up("it must be started too often")
             return False
@@ -151,7 +153,7 @@ class ForkedCheck:
 
     def _turn(self, mode: _Mode) -> None:
         self._mode = mode
-        self._misfits, self._forked = 0, _Mean()
+        self._misfits, self._forked = 0, _Times()
         self._end()
 
     def _end(self) -> None:
@@ -168,17 +170,17 @@ class _Mode(Enum):
     LENIENT_FOR_GOOD = 3
 
 
-class _Mean:
-    """Of seconds."""
+class _Times:
+    """What some runs took: their number, and the median of the last ones, which no busy moment spoils."""
 
     def __init__(self) -> None:
         self.count = 0
-        self._sum = 0.0
+        self._last = deque[float](maxlen=TRIAL)
 
     def add(self, seconds: float) -> None:
         self.count += 1
-        self._sum += seconds
+        self._last.append(seconds)
 
     @property
-    def mean(self) -> float:
-        return self._sum / self.count if self.count else 0.0
+    def usual(self) -> float:
+        return median(self._last) if self._last else 0.0
