@@ -1,4 +1,4 @@
-"""Checks a second that are started once and forked: against a C loop of spawns, and against one start for each state."""
+"""Checks a second that are started once and forked, against a C loop of spawns and against a start for each state."""
 
 from __future__ import annotations
 
