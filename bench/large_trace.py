@@ -136,7 +136,7 @@ def shares(states: int, spent: dict[str, tuple[int, float]]) -> Any:
     return queue
 
 
-def _nothing_owed(timeline: Timeline, point: int) -> int:
+def _nothing_owed(timeline: Timeline, point: int, unsaid: frozenset[int]) -> int:
     return 0
 
 

@@ -30,11 +30,22 @@ GAINED = 0.8  # below this, the expectation should be lowered, so that it cannot
 TURNS, MORE_TURNS, AGAIN = 3, 2, 6
 MANY, FEW = 2500, 100  # states; the difference counts, so that starting up does not
 INSERTS = 60_000
-REFERENCE = """\
-import hashlib
-table, text = {}, b"x" * 512
-for number in range(120_000):
-    table[number % 997] = hashlib.blake2b(text[: number % 512]).digest(), number
+FILES = """\
+import hashlib, os, sys
+folder, source, table = sys.argv[1], bytearray(os.urandom(1 << 20)) * 48, {}
+for number in range(9_000):
+    name = f"{folder}/reference-{number % 40}"
+    file = os.open(name, os.O_RDWR | os.O_CREAT)
+    for block in range(3):
+        place = (number * 7919 + block * 104_729) % 11_000 * 4096
+        piece = source[place : place + 4096]
+        os.pwrite(file, piece, number % 8 * 4096)
+        table[number % 997, block] = hashlib.blake2b(piece[:512]).digest(), frozenset((number, block))
+    os.ftruncate(file, number % 9 * 4096)
+    os.close(file)
+    if number % 5 == 0:
+        os.rename(name, name + "x")
+        os.unlink(name + "x")
 """
 IMPORTS = "import asyncio, email.message, http.client, numpy, sqlite3, unittest.mock, xml.dom.minidom"
 
@@ -61,9 +72,9 @@ class Figure:
         return self.least["cost"] / self.least["reference"]
 
 
-def python_reference() -> float:
-    """A fixed piece of Python."""
-    return _cpu([sys.executable, "-c", REFERENCE])
+def files_reference(space: Path) -> Cost:
+    """A fixed piece of Python that changes files, copies from much memory and keeps tables, as judging does."""
+    return lambda: _cpu([sys.executable, "-c", FILES, str(space)])
 
 
 def import_reference() -> float:
@@ -87,7 +98,9 @@ def judging(space: Path) -> Iterator[Figure]:
     """What a state costs that a Python function judges: the engine, the images, and nothing else."""
     for shape in SHAPES:
         arena = Arena.make(space / f"function-{shape.name}", shape)
-        yield Figure(f"judging with a function, {shape.name}", _function(arena, space, shape), python_reference, {})
+        yield Figure(
+            f"judging with a function, {shape.name}", _function(arena, space, shape), files_reference(space), {}
+        )
 
 
 def _function(arena: Arena, space: Path, shape: Shape) -> Cost:
