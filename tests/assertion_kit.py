@@ -40,6 +40,7 @@ CODES = [
     "send_trace",
     "thread_end",
     "library_flush",
+    "inside",
 ]
 NUMBER = {name: number for number, name in enumerate(CODES, 1)}
 

@@ -52,14 +52,18 @@ void note_page(struct engine *engine, uint64_t page) {
     writers_note(&engine->findings->writers, page, engine->thread);
 }
 
-/* Whether what is said of a flush holds only as long as no other thread writes there. */
+/* Whether what is said of a flush holds only as long as no other thread writes there. What a thread that is
+ * not recorded writes nobody knows. */
 static bool is_of_writeback(uint32_t kind) {
     return kind == KIND_CLEAN_WRITEBACK || kind == KIND_SECOND_WRITEBACK;
 }
 
 static bool is_outdated(struct findings *findings, const struct channel_finding *finding) {
-    return is_of_writeback(finding->kind) && atomic_load(&findings->threads) > 1 &&
-           writers_include_others(&findings->writers, finding->address / SHADOW_PAGE, finding->thread);
+    if (!is_of_writeback(finding->kind))
+        return false;
+    return atomic_load(&findings->channel->lost_threads) ||
+           (atomic_load(&findings->threads) > 1 &&
+            writers_include_others(&findings->writers, finding->address / SHADOW_PAGE, finding->thread));
 }
 
 void findings_settle(struct findings *findings) {

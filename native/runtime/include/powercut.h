@@ -90,7 +90,8 @@ enum pc_operation {
     PC_THREAD_END,
     PC_LIBRARY_FLUSH, /* a library writes back what it knows of: whether that is needed is not the program's
                          affair */
-    PC_OPERATIONS     /* how many there are, and one */
+    PC_INSIDE, /* a signal's handler records in the middle of another record: from which one on (channel.h) */
+    PC_OPERATIONS /* how many there are, and one */
 };
 
 /* Where a service's recovery begins and ends, for `powercut heal --leaks`: what it touches in between of

@@ -99,6 +99,7 @@ static void end_thread(void *unused) {
 static void in_child(void) {
     forget_self();
     pthread_mutex_init(&session.lock, NULL);
+    objects_in_child();
 }
 
 static void end_session(uint32_t site) {
