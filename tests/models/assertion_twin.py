@@ -287,11 +287,19 @@ class Twin:
         if self.started is None:
             self.tell("wrong-use", "end-without-start", position)
         self.started = None
+        self.leave_scopes()
+
+    def leave_scopes(self):
+        """They are never ended; a transaction that one of them is ends with it."""
+        while self.scopes:
+            position, is_transaction, depth, _ = self.scopes.pop()
+            self.tell("wrong-use", "checker-start-without-end", position)
+            if is_transaction and self.depth > depth:
+                self.tx_end(position)
 
     def thread_end(self, position):
         if self.depth:
             self.tell("incomplete-transaction", "not-ended", position, self.begun)
-        for scope in self.scopes:
-            self.tell("wrong-use", "checker-start-without-end", scope[0])
+        self.leave_scopes()
         if self.started is not None:
             self.tell("wrong-use", "start-without-end", self.started)

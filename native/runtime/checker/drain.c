@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 enum {
-    MOST_PAGES =
-        1 << 18,     /* of the shadow memory of one thread: a gigabyte of data that is not yet persistent */
     BATCH = 1 << 12, /* records after which a full ring gets its room back */
     NAP_MS = 1,
     SLEEP_MS = 20,

@@ -126,9 +126,8 @@ static bool say_where(struct lane *lane) {
 }
 
 void lose_thread(struct channel *channel, uint32_t site) {
-    struct channel_finding finding = {.kind = KIND_TOO_MANY_THREADS, .at = site & RECORD_SITE};
     if (!self.is_lost)
-        channel_add_finding(channel, &finding);
+        count_or_add(channel, KIND_TOO_MANY_THREADS, site);
     self.is_lost = true; /* what is missing would make what follows look wrong */
     self.phase = 0;
     atomic_fetch_add(&channel->lost_threads, 1);

@@ -39,7 +39,7 @@ enum { LANES = 1 + CHANNEL_INNER };
 /* A thread's own. The first lane is the usual one; the others are for handlers that interrupt a record. */
 struct self {
     uint32_t phase; /* pc_phase if it is tracked and knows all; 0 if not tracked */
-    uint32_t session;
+    uint32_t session, pid;
     bool started;
     bool is_lost;  /* it could not be recorded at a time, and is not from then on */
     uint32_t told; /* the version of pools and exclusions its ring knows */
@@ -68,6 +68,7 @@ void objects_in_child(void);
 
 /* What is wrong by itself and is known here already. */
 void complain(enum kind_number kind, struct pc_site *site);
+void count_or_add(struct channel *channel, enum kind_number kind, uint32_t at);
 
 /* traced.c: whether the program runs under the memory tracer, which then does all the recording; and tell it
  * an operation: false if there is none. */

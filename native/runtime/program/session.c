@@ -127,6 +127,7 @@ static void prepare_once(void) {
     pthread_key_create(&thread_end, end_thread);
     pthread_atfork(NULL, NULL, in_child);
     atexit(at_exit);
+    at_quick_exit(at_exit);
 }
 
 static void begin_session(struct channel *channel, const struct pc_options *options) {

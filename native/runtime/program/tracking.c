@@ -3,6 +3,7 @@
 #include "put.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 _Atomic uint32_t pc_phase = 1;
 
@@ -10,7 +11,8 @@ _Atomic uint32_t pc_phase = 1;
 static bool begin_thread(struct channel *channel) {
     struct quiet quiet = hush();
     if (self.session != session.number) {
-        self = (struct self){.session = session.number, .started = session.every_thread};
+        self = (struct self){
+            .session = session.number, .pid = (uint32_t)getpid(), .started = session.every_thread};
         pc_thread_init_();
     }
     bool taken = self.lane[0].records || (!self.is_lost && take_ring(channel, &self.lane[0], RING_TAKEN));
