@@ -41,6 +41,8 @@ CODES = [
     "thread_end",
     "library_flush",
     "inside",
+    "tx_add_if",
+    "trace_end",
 ]
 NUMBER = {name: number for number, name in enumerate(CODES, 1)}
 

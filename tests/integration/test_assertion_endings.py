@@ -211,7 +211,13 @@ def test_headers_need_no_library(tmp_path: Path) -> None:
     """Without POWERCUT they compile to nothing, as C and as C++, without a warning."""
     include = next(flag for flag in compiler_flags() if flag.startswith("-I"))
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused-parameter", include]
-    for name, compiler in (("figures", "cc"), ("misses", "cc"), ("wrong_use", "cc"), ("endings", "cc")):
+    for name, compiler in (
+        ("figures", "cc"),
+        ("misses", "cc"),
+        ("wrong_use", "cc"),
+        ("endings", "cc"),
+        ("original", "cc"),
+    ):
         target = tmp_path / name
         subprocess.run([compiler, *strict, str(PROGRAMS / f"{name}.c"), "-o", str(target), "-pthread"], check=True)
         assert "pc_" not in subprocess.run(["nm", "-u", str(target)], capture_output=True, text=True, check=True).stdout

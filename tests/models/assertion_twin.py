@@ -5,7 +5,8 @@ must be found, the pairs (write, other) that may stand beside it. `EXACT` kinds 
 others with at least one of them.
 
   ("write", a, n) ("write_nt", a, n) ("flush", a, n) ("library_flush", a, n) ("fence",) ("ofence",) ("dfence",)
-  ("tx_begin",) ("tx_add", a, n) ("tx_alloc", a, n) ("tx_end",) ("tx_abort",)
+  ("tx_begin",) ("tx_add", a, n) ("tx_add_if", a, n) ("tx_alloc", a, n) ("tx_end",)
+  ("tx_abort",) ("trace_end",)
   ("is_persistent", a, n) ("order", a, n, b, m) ("checker_start",) ("checker_end",) ("scope_start",)
   ("exclude", a, n) ("include", a, n) ("pool", a, n) ("unpool", a, n) ("start",) ("end",) ("thread_end",)
 """
@@ -253,6 +254,13 @@ class Twin:
             if not new and x in self.log and not self.log[x][1]:
                 self.tell("duplicate-log", "", position, None, self.log[x][0])
             self.log[x] = (position, new)
+
+    def tx_add_if(self, position, span):
+        if self.depth:
+            self.tx_add(position, span)
+
+    def trace_end(self, position):
+        self.leave_scopes()
 
     def tx_alloc(self, position, span):
         self.tx_add(position, span, new=True)

@@ -21,9 +21,22 @@ ODD = [(BASE, 0), (BASE, 1 << 31), (BASE, 0xFFFFFFFF)]
 OFTEN = ["write"] * 6 + ["flush"] * 5 + ["fence"] * 4 + ["is_persistent"] * 2 + ["order"] * 3 + ["write_nt"]
 TRANSACTIONS = ["tx_begin", "tx_end", "tx_add", "tx_add", "tx_add", "tx_alloc", "checker_start", "checker_end"]
 RARE = ["library_flush"] * 3
-RARE += ["tx_abort", "scope_start", "exclude", "include", "pool", "unpool", "ofence", "dfence", "start", "end"]
+RARE += [
+    "tx_abort",
+    "scope_start",
+    "tx_add_if",
+    "trace_end",
+    "exclude",
+    "include",
+    "pool",
+    "unpool",
+    "ofence",
+    "dfence",
+    "start",
+    "end",
+]
 BARE = {"fence", "ofence", "dfence", "tx_begin", "tx_end", "tx_abort", "checker_start", "checker_end", "scope_start"}
-BARE |= {"start", "end"}
+BARE |= {"start", "end", "trace_end"}
 THREADS, LENGTH = 60, 50
 
 

@@ -71,6 +71,8 @@ static void see_write(struct engine *engine, struct transactions *transactions,
 
 static void see_add(struct engine *engine, struct transactions *transactions,
                     const struct operation *operation) {
+    if (!transactions->depth && operation->code == PC_TX_ADD_IF)
+        return;
     if (!transactions->depth) {
         report(engine, KIND_ADD_OUTSIDE,
                &(struct finding_place){.at = operation->site,
@@ -79,7 +81,7 @@ static void see_add(struct engine *engine, struct transactions *transactions,
         return;
     }
     struct cover cover = cover_of(&transactions->log, operation->low, operation->high);
-    if (cover.logged && operation->code == PC_TX_ADD) {
+    if (cover.logged && operation->code != PC_TX_ALLOC) {
         struct finding_place place = {operation->site, 0, cover.logged_by, cover.logged_at, cover.logged};
         report(engine, KIND_SECOND_LOG, &place);
     }
@@ -112,6 +114,7 @@ static void see(struct engine *engine, void *room, const struct operation *opera
             see_write(engine, transactions, operation);
         break;
     case PC_TX_ADD:
+    case PC_TX_ADD_IF:
     case PC_TX_ALLOC:
         see_add(engine, transactions, operation);
         break;
@@ -132,6 +135,6 @@ static void see(struct engine *engine, void *room, const struct operation *opera
 const struct checker checker_backup = {
     .name = "backup",
     .see = see,
-    .codes = {PC_WRITE, PC_WRITE_NT, PC_TX_ADD, PC_TX_ALLOC, PC_TX_BEGIN, PC_TX_END, PC_TX_ABORT,
-              PC_THREAD_END},
+    .codes = {PC_WRITE, PC_WRITE_NT, PC_TX_ADD, PC_TX_ADD_IF, PC_TX_ALLOC, PC_TX_BEGIN, PC_TX_END,
+              PC_TX_ABORT, PC_THREAD_END},
 };

@@ -164,7 +164,7 @@ static void see(struct engine *engine, void *room, const struct operation *opera
         else
             report(engine, KIND_CHECKER_NOT_STARTED, &(struct finding_place){.at = operation->site});
         break;
-    default: /* the thread ends, or its tracking does */
+    default: /* the thread ends, its tracking does, or a trace of pmtest.h */
         leave_scopes(engine, scopes);
         break;
     }
@@ -182,5 +182,5 @@ const struct checker checker_completion = {
     .see = see,
     .close = close_scopes,
     .codes = {PC_WRITE, PC_WRITE_NT, PC_TX_CHECKER_START, PC_TX_SCOPE_START, PC_TX_CHECKER_END, PC_END,
-              PC_THREAD_END},
+              PC_TRACE_END, PC_THREAD_END},
 };

@@ -13,16 +13,16 @@ enum {
 enum { CROWDED = 20, OLD = 64, VERY_OLD = 1 << 12 }; /* spans of a page; fences ago */
 enum { LARGEST = 1u << 30 }; /* no object of persistent memory is tracked that is larger than a gigabyte */
 
-#define SET_OF(code) (1u << (code))
+#define SET_OF(code) (UINT64_C(1) << (code))
 
 /* Sets of operations, as bits. */
-static const uint32_t about_pools =
+static const uint64_t about_pools =
     SET_OF(PC_POOL) | SET_OF(PC_UNPOOL) | SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
-static const uint32_t with_range = SET_OF(PC_WRITE) | SET_OF(PC_WRITE_NT) | SET_OF(PC_FLUSH) |
+static const uint64_t with_range = SET_OF(PC_WRITE) | SET_OF(PC_WRITE_NT) | SET_OF(PC_FLUSH) |
                                    SET_OF(PC_LIBRARY_FLUSH) | SET_OF(PC_DC_CVAP) | SET_OF(PC_TX_ADD) |
-                                   SET_OF(PC_TX_ALLOC) | SET_OF(PC_IS_PERSISTENT) | SET_OF(PC_FIRST) |
-                                   SET_OF(PC_IS_ORDERED_BEFORE) | SET_OF(PC_POOL) | SET_OF(PC_UNPOOL) |
-                                   SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
+                                   SET_OF(PC_TX_ALLOC) | SET_OF(PC_TX_ADD_IF) | SET_OF(PC_IS_PERSISTENT) |
+                                   SET_OF(PC_FIRST) | SET_OF(PC_IS_ORDERED_BEFORE) | SET_OF(PC_POOL) |
+                                   SET_OF(PC_UNPOOL) | SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
 
 static inline bool has_range(unsigned code) {
     return with_range >> code & 1;

@@ -89,6 +89,14 @@ void pc_record_(enum pc_operation operation, const volatile void *address, size_
         put_slowly(operation, (uintptr_t)address, size, number);
 }
 
+void pc_record_if_tracked_(enum pc_operation operation, const volatile void *address, size_t size,
+                           struct pc_site *site) {
+    if (UNLIKELY(self.phase != atomic_load_explicit(&pc_phase, memory_order_relaxed)) &&
+        (tell_tracer(operation, address, size) || !catch_up(NULL)))
+        return;
+    pc_record_(operation, address, size, site);
+}
+
 void pc_record_number_(enum pc_operation operation, const volatile void *address, size_t size,
                        uint32_t site) {
     if (UNLIKELY(self.phase != atomic_load_explicit(&pc_phase, memory_order_relaxed)) && !catch_up(NULL))
@@ -105,6 +113,10 @@ void pc_order_(const volatile void *a, size_t a_size, const volatile void *b, si
     else if (self.phase == atomic_load(&pc_phase) || catch_up(site))
         put_order((uintptr_t)a, a_size, (uintptr_t)b, b_size, number_of(site));
     errno = reason;
+}
+
+int pc_has_session_(void) {
+    return atomic_load(&session.channel) != NULL || is_traced();
 }
 
 int pc_tracking_(void) {
