@@ -75,7 +75,7 @@ int main(int count, char **words) {
     pc_register_pool(outer, sizeof outer);
     pc_register_pool(inner, sizeof inner);
     on_signal(0); /* so that all places are known: no lock is taken for them */
-    rounds(1);
+    rounds(2);
     stepping = strcmp(words[1], "rate") != 0;
     rounds(number);
     setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);

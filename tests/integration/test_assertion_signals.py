@@ -20,6 +20,7 @@ SOURCE = PROGRAMS / "signals.c"
 OUTER = {"outer write": "w", "outer flush": "f", "outer fence": ".", "outer second": "W", "outer assertion": "a"}
 INNER = {"inner write": "w", "inner flush": "f", "inner fence": ".", "inner assertion": "a"}
 ROUNDS, HANDLED = ("w.Waa", *["wf.Waa"] * 7), ("w.a", *["wf.a"] * 7)  # one mistake in eight
+FIRST = "".join(ROUNDS[:2])  # before the signals
 Record = tuple[str, int, int, int]
 
 
@@ -67,7 +68,7 @@ def is_repeated(text: str, parts: tuple[str, ...]) -> bool:
 def judge(program: str, folder: Path, *words: str, buffer: int = 1 << 15) -> list[Record]:
     """Run it; what is found is what the twin says of what was recorded, and each handler's records are whole."""
     trace = folder / "trace"
-    checked = powercut.check_program([program, *words], trace=trace, timeout=300, buffer=buffer)
+    checked = powercut.check_program([program, *words], trace=trace, timeout=100, buffer=buffer)
     assert (checked.code, checked.signal, checked.stopped) == (0, 0, "")
     taken = records(trace)
     assert {(f.pattern, f.why, f.locations[0].line): f.count for f in checked.findings} == told_by_twin(taken)
@@ -78,15 +79,15 @@ def judge(program: str, folder: Path, *words: str, buffer: int = 1 << 15) -> lis
 @pytest.mark.parametrize("buffer", [16, 1 << 15])
 def test_handler_after_each_instruction(program: str, tmp_path: Path, buffer: int) -> None:
     taken = judge(program, tmp_path, "step", "24", buffer=buffer)
-    assert is_repeated(letters(taken, OUTER).removeprefix(ROUNDS[0]), ROUNDS)
-    assert len(letters(taken, OUTER)) == 6 * 25 - 4
+    assert is_repeated(letters(taken, OUTER).removeprefix(FIRST), ROUNDS)
+    assert len(letters(taken, OUTER)) == len(FIRST) + 24 * 6 - 3
     inside = sum(name == "inside" for name, *_ in taken)
     assert inside > 100, "no handler interrupted a record"
 
 
 def test_handler_asks_for_results(program: str, tmp_path: Path) -> None:
     taken = judge(program, tmp_path, "results", "4")
-    assert is_repeated(letters(taken, OUTER).removeprefix(ROUNDS[0]), ROUNDS)
+    assert is_repeated(letters(taken, OUTER).removeprefix(FIRST), ROUNDS)
 
 
 def test_handler_jumps_out_of_a_record(program: str, tmp_path: Path) -> None:
@@ -96,5 +97,5 @@ def test_handler_jumps_out_of_a_record(program: str, tmp_path: Path) -> None:
 
 def test_handlers_at_10_khz(program: str, tmp_path: Path) -> None:
     taken = judge(program, tmp_path, "rate", "100", "100000")
-    assert is_repeated(letters(taken, OUTER).removeprefix(ROUNDS[0]), ROUNDS)
-    assert len(letters(taken, OUTER)) == 6 * 100_001 - 12_501
+    assert is_repeated(letters(taken, OUTER).removeprefix(FIRST), ROUNDS)
+    assert len(letters(taken, OUTER)) == len(FIRST) + 100_000 * 6 - 12_500

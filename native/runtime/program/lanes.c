@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 enum { PATIENCE_MS = 50, RING_PATIENCE_MS = 200 };
+enum { SAVED_REGISTERS = 1024 }; /* at least: of a signal's frame on the stack */
 
 _Thread_local struct self self __attribute__((tls_model("initial-exec")));
 
@@ -81,11 +82,12 @@ bool take_ring(struct channel *channel, struct lane *lane, enum ring_state state
 }
 
 /* Whether the call that is in the middle of a record will never return to it, since a handler jumped out of
- * it (siglongjmp): a handler that it waits for runs further down the stack, or on a stack of its own. */
+ * it (siglongjmp). A handler that it waits for runs on a stack of its own, or further down: the kernel has
+ * saved all registers in between, which takes more room than the calls from a macro to here. */
 static bool is_abandoned(uintptr_t stack) {
     stack_t other;
     bool on_other = sigaltstack(NULL, &other) == 0 && (other.ss_flags & SS_ONSTACK);
-    return !on_other && this_stack() > stack;
+    return !on_other && this_stack() + SAVED_REGISTERS > stack;
 }
 
 /* A lane that can be put into, or whose room is to be waited for; NULL: there is none any more. */

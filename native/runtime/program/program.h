@@ -38,7 +38,8 @@ enum { LANES = 1 + CHANNEL_INNER };
 
 /* A thread's own. The first lane is the usual one; the others are for handlers that interrupt a record. */
 struct self {
-    uint32_t phase; /* pc_phase if it is tracked and knows all; 0 if not tracked */
+    uint32_t phase;     /* pc_phase if it is tracked and knows all; 0 if not tracked */
+    uint32_t untracked; /* pc_phase if it is known not to be tracked */
     uint32_t session, pid;
     bool started;
     bool is_lost;  /* it could not be recorded at a time, and is not from then on */

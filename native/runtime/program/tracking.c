@@ -50,17 +50,26 @@ void forget_self(void) {
     self = (struct self){0};
 }
 
+/* So that the next record need not ask; until the phase changes, or the thread is started (perhaps just now,
+ * by a handler). */
+static void remember_untracked(uint32_t phase) {
+    self.untracked = phase;
+    IN_THIS_ORDER();
+    if (self.session == session.number && self.started && !self.is_lost)
+        self.untracked = 0;
+}
+
 /* The thread is not tracked, or must catch up first. True: it may record now. */
 static __attribute__((noinline)) bool catch_up(struct pc_site *site) {
     int reason = errno;
-    bool ready = false;
+    bool ready = false, is_known = self.session == session.number;
     uint32_t phase = atomic_load(&pc_phase);
     if (!atomic_load(&session.channel)) {
         if (site)
             complain(KIND_BEFORE_INIT, site);
-    } else if (self.session != session.number && !session.every_thread) {
-        /* not started in this session */
-    } else if ((self.session != session.number || self.started) && ensure_ring(site ? number_of(site) : 0)) {
+    } else if (is_known ? !self.started || self.is_lost : !session.every_thread) {
+        remember_untracked(phase);
+    } else if (ensure_ring(site ? number_of(site) : 0)) {
         tell_ranges();
         self.phase = phase;
         ready = self.lane[0].records != NULL;
@@ -77,24 +86,37 @@ static __attribute__((noinline)) void put_slowly(unsigned code, uint64_t address
     errno = reason;
 }
 
-void pc_record_(enum pc_operation operation, const volatile void *address, size_t size,
-                struct pc_site *site) {
-    if (UNLIKELY(self.phase != atomic_load_explicit(&pc_phase, memory_order_relaxed)) &&
-        (tell_tracer(operation, address, size) || !catch_up(site)))
-        return;
+static inline __attribute__((always_inline)) void record(enum pc_operation operation, uint64_t address,
+                                                         size_t size, struct pc_site *site) {
     uint32_t number = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
     if (UNLIKELY(number >> 24 != (session.number & 0xff)))
         number = number_of(site);
-    if (UNLIKELY(!put(operation, (uintptr_t)address, size, number)))
-        put_slowly(operation, (uintptr_t)address, size, number);
+    if (UNLIKELY(!put(operation, address, size, number)))
+        put_slowly(operation, address, size, number);
+}
+
+static __attribute__((noinline)) void record_late(enum pc_operation operation, const volatile void *address,
+                                                  size_t size, struct pc_site *site, bool complains) {
+    if (!tell_tracer(operation, address, size) && catch_up(complains ? site : NULL))
+        record(operation, (uintptr_t)address, size, site);
+}
+
+void pc_record_(enum pc_operation operation, const volatile void *address, size_t size,
+                struct pc_site *site) {
+    uint32_t phase = atomic_load_explicit(&pc_phase, memory_order_relaxed);
+    if (__builtin_expect(self.phase == phase, 1))
+        record(operation, (uintptr_t)address, size, site);
+    else if (self.untracked != phase)
+        record_late(operation, address, size, site, true);
 }
 
 void pc_record_if_tracked_(enum pc_operation operation, const volatile void *address, size_t size,
                            struct pc_site *site) {
-    if (UNLIKELY(self.phase != atomic_load_explicit(&pc_phase, memory_order_relaxed)) &&
-        (tell_tracer(operation, address, size) || !catch_up(NULL)))
-        return;
-    pc_record_(operation, address, size, site);
+    uint32_t phase = atomic_load_explicit(&pc_phase, memory_order_relaxed);
+    if (__builtin_expect(self.phase == phase, 1))
+        record(operation, (uintptr_t)address, size, site);
+    else if (self.untracked != phase)
+        record_late(operation, address, size, site, false);
 }
 
 void pc_record_number_(enum pc_operation operation, const volatile void *address, size_t size,
@@ -136,6 +158,7 @@ void pc_control_(enum pc_operation operation, struct pc_site *site) {
         else if (operation == PC_END)
             self.started = session.every_thread;
         self.phase = self.started && was_started ? self.phase : 0;
+        self.untracked = 0;
         put_record(operation, 0, 0, number_of(site));
     }
     errno = reason;
