@@ -40,6 +40,9 @@ CODES = [
     "send_trace",
     "thread_end",
     "library_flush",
+    "inside",
+    "tx_add_if",
+    "trace_end",
 ]
 NUMBER = {name: number for number, name in enumerate(CODES, 1)}
 
@@ -71,6 +74,16 @@ def write_trace(path: Path, threads: list[list[tuple]]) -> Path:
     chunks.append(bytes(24))
     chunks += [struct.pack("<4IQ", starts[ring], 0, line, 0, 0) for ring, line in sites]
     path.write_bytes(b"".join([*chunks, names]))
+    return path
+
+
+def write_records(path: Path, taken: list[tuple[int, int, int, int]], sites: int) -> Path:
+    """A saved trace of the records of one thread; their sites are lines of the file t0."""
+    chunks = [b"PCUTTRC1", struct.pack("<4I", 0, 1, len(taken), 0)]
+    chunks += [struct.pack("<QQ", code | site << 8 | size << 32, address) for code, site, address, size in taken]
+    chunks += [struct.pack("<4I", 0xFFFFFFFF, 1 + sites, 4, 0), bytes(24)]
+    chunks += [struct.pack("<4IQ", 1, 0, line, 0, 0) for line in range(1, 1 + sites)]
+    path.write_bytes(b"".join([*chunks, b"\0t0\0"]))
     return path
 
 

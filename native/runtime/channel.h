@@ -20,8 +20,9 @@
 #include <stdint.h>
 
 enum {
-    CHANNEL_VERSION = 1,
+    CHANNEL_VERSION = 2,
     CHANNEL_RINGS = 256, /* threads at a time */
+    CHANNEL_INNER = 2,   /* rings of a thread beside its first */
     CHANNEL_SITES = 1 << 16,
     CHANNEL_STRINGS = 4 << 20, /* bytes of names of files and functions */
     CHANNEL_FINDINGS = 4096,   /* different ones; more are only counted */
@@ -63,12 +64,18 @@ struct channel_finding {
     _Atomic uint64_t count;
 };
 
-enum ring_state { RING_FREE, RING_TAKEN };
+/* A signal's handler may come while its thread is in the middle of a record. That record's place must be left
+ * alone until the handler has returned, so the handler has a ring of its own, an inner one: what it holds
+ * belongs into the middle of the thread's records. PC_INSIDE says where: before the record at position
+ * `address` of the ring around it and before the one at position `size` (its lower half) of the thread's
+ * first ring. */
+enum ring_state { RING_FREE, RING_TAKEN, RING_INNER };
 struct channel_ring {
     _Alignas(64) _Atomic uint64_t taken; /* records that are checked: written by the checker */
     _Atomic uint32_t answered;           /* the last request up to which everything is checked */
     _Alignas(64) _Atomic uint32_t state;
-    _Atomic uint32_t owner; /* counts the threads that had it */
+    _Atomic uint32_t owner;                /* counts the threads that had it */
+    _Atomic uint32_t inner[CHANNEL_INNER]; /* rings inside it, the outer one first; 0: none, else one more */
 };
 
 /* What processes wait for each other with: one sleeps until another rings. */
@@ -82,8 +89,8 @@ struct channel {
     uint32_t buffer; /* records of each ring, a power of 2 */
     uint32_t workers;
     char model[20];
-    _Atomic uint32_t rings; /* rings that were ever used: the first ones */
-    _Atomic uint32_t threads;
+    _Atomic uint32_t rings;                 /* rings that were ever used: the first ones */
+    _Atomic uint32_t threads, lost_threads; /* lost: not recorded, or no more */
     _Atomic uint32_t sites, strings, findings;
     _Atomic uint32_t lost_findings;
     _Atomic uint32_t attached;     /* programs that called pc_init */

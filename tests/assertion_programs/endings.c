@@ -83,6 +83,54 @@ static void in_child(void) {
     wait(NULL);
 }
 
+/* More threads than there are buffers, all at the same time; each flushes what the first one wrote. */
+static pthread_barrier_t all_there;
+
+static void *in_crowd(void *number) {
+    pc_start();
+    if (!number)
+        pc_write(memory, 8);
+    pthread_barrier_wait(&all_there);
+    pc_write(memory + 64, 8);
+    pc_flush(memory, 128);
+    pc_fence();
+    pthread_barrier_wait(&all_there);
+    pc_end();
+    return NULL;
+}
+
+static void in_threads_at_a_time(long count) {
+    pthread_t threads[300];
+    pthread_barrier_init(&all_there, NULL, (unsigned)count);
+    for (long i = 0; i < count; i++)
+        pthread_create(&threads[i], NULL, in_crowd, (void *)i);
+    for (long i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* The end in the middle of a transaction, also of a child that shares this program's memory. */
+static void end_in_transaction(const char *how) {
+    pc_start();
+    pc_tx_checker_start();
+    pc_tx_begin();
+    pc_tx_add(memory, 8);
+    if (strcmp(how, "_exit") == 0)
+        _exit(0);
+    if (strcmp(how, "_Exit") == 0)
+        _Exit(0);
+    if (strcmp(how, "quick_exit") == 0)
+        quick_exit(0);
+    if (strcmp(how, "child") == 0 && fork() == 0) {
+        pc_start();
+        pc_tx_begin();
+        _exit(0);
+    }
+    if (strcmp(how, "vfork") == 0 && vfork() == 0)
+        _exit(0);
+    wait(NULL);
+    exit(0);
+}
+
 /* Whether the program meets the helper as a child of its own, or is told of the end of one. */
 static volatile sig_atomic_t told;
 static void on_child(int number) {
@@ -125,6 +173,12 @@ int main(int count, char **words) {
     }
     if (strcmp(how, "shared-ranges") == 0) {
         share_ranges();
+        return 0;
+    }
+    if (strncmp(how, "open-", 5) == 0)
+        end_in_transaction(how + 5);
+    if (strcmp(how, "crowd") == 0) {
+        in_threads_at_a_time(300);
         return 0;
     }
     if (strcmp(how, "child") == 0) {

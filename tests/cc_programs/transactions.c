@@ -78,6 +78,24 @@ static void copies(PMEMobjpool *pool, char *at) {
     pc_is_persistent(at, 2);
 }
 
+/* What an atomic allocation in a transaction constructs is new, and needs no backup. */
+static int construct(PMEMobjpool *pool, void *object, void *with) {
+    *(long *)object = *(long *)with;
+    pmemobj_persist(pool, object, sizeof(long));
+    return 0;
+}
+
+static void constructs(PMEMobjpool *pool, struct root *root) {
+    long value = 9;
+    TX_BEGIN(pool) {
+        pmemobj_tx_add_range_direct(&root->a, sizeof root->a);
+        pmemobj_alloc(pool, &root->object, 64, 1, construct, &value);
+        pmemobj_xalloc(pool, &root->object, 64, 1, POBJ_XALLOC_ZERO, construct, &value);
+        root->a = 2;
+    } TX_END
+    pmemobj_alloc(pool, &root->object, 64, 1, construct, &value);
+}
+
 int main(int count, char **words) {
     PMEMobjpool *pool = count > 1 ? pmemobj_create(words[1], "", PMEMOBJ_MIN_POOL, 0600) : NULL;
     PMEMoid object;
@@ -86,6 +104,7 @@ int main(int count, char **words) {
     struct root *root = pmemobj_direct(pmemobj_root(pool, sizeof *root));
     commits(pool, root);
     aborts(pool, root);
+    constructs(pool, root);
     copies(pool, pmemobj_direct(object));
     pmemobj_free(&object);
     pmemobj_close(pool);

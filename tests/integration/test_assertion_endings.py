@@ -67,6 +67,31 @@ def test_last_mistake_is_reported_by_the_program_alone(program: str, how: str) -
     assert failing_lines(alone(program, how).stderr) == [LAST]
 
 
+OPEN = ["checker-start-without-end", "not-ended", "start-without-end"]
+
+
+@pytest.mark.parametrize("how", ["exit", "_exit", "_Exit", "quick_exit", "vfork"])
+def test_what_is_open_at_the_end_is_found(program: str, how: str) -> None:
+    checked = powercut.check_program([program, f"open-{how}"])
+    assert sorted((finding.why, finding.count) for finding in checked.findings) == [(why, 1) for why in OPEN]
+    assert sorted(re.findall(r"/([\w-]+)\]", alone(program, f"open-{how}").stderr)) == OPEN
+
+
+def test_what_is_open_at_the_end_of_a_child_is_found(program: str) -> None:
+    checked = powercut.check_program([program, "open-child"])
+    begins = [finding for finding in checked.findings if finding.why != "checker-start-without-end"]
+    assert sorted(finding.why for finding in begins) == ["not-ended", "not-ended", *["start-without-end"] * 2]
+
+
+def test_what_is_open_in_a_static_program_is_found(static_program: str) -> None:
+    assert sorted(re.findall(r"/([\w-]+)\]", alone(static_program, "open-_exit").stderr)) == OPEN
+
+
+def test_more_threads_than_buffers_are_told_and_nothing_follows_from_it(program: str) -> None:
+    checked = powercut.check_program([program, "crowd"])
+    assert [(finding.why, finding.count) for finding in checked.findings] == [("threads", 300 - 256)]
+
+
 def test_static_program_reports_too(static_program: str) -> None:
     assert failing_lines(alone(static_program, "abort").stderr) == [LAST]
 
@@ -186,7 +211,13 @@ def test_headers_need_no_library(tmp_path: Path) -> None:
     """Without POWERCUT they compile to nothing, as C and as C++, without a warning."""
     include = next(flag for flag in compiler_flags() if flag.startswith("-I"))
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused-parameter", include]
-    for name, compiler in (("figures", "cc"), ("misses", "cc"), ("wrong_use", "cc"), ("endings", "cc")):
+    for name, compiler in (
+        ("figures", "cc"),
+        ("misses", "cc"),
+        ("wrong_use", "cc"),
+        ("endings", "cc"),
+        ("original", "cc"),
+    ):
         target = tmp_path / name
         subprocess.run([compiler, *strict, str(PROGRAMS / f"{name}.c"), "-o", str(target), "-pthread"], check=True)
         assert "pc_" not in subprocess.run(["nm", "-u", str(target)], capture_output=True, text=True, check=True).stdout

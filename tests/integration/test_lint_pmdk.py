@@ -27,6 +27,8 @@ pytestmark = [
     pytest.mark.skipif(not programs.available(), reason="libpmemobj-dev is not installed"),
     pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memory_tool() or "nothing is missing"),
 ]
+# create_buckets clears the buckets and persists them, and then persists the word before them: on the same line.
+WASTE = {"hashmap_atomic": {("redundant-flush", "create_buckets")}}
 KEYS = 60  # enough for splits, merges and a rebuilt table
 
 
@@ -50,7 +52,8 @@ def test_maps_have_no_bug(kind: str, built_pmdk: Path, tmp_path: Path) -> None:
         [POWERCUT, "lint", "--no-warnings", "--json", "-", trace], capture_output=True, text=True, timeout=60
     )
     report = json.loads(done.stdout)
-    assert (done.returncode, report["misuses"]) == (0, []), done.stderr
+    found = {(misuse["pattern"], misuse["locations"][0]["function"]) for misuse in report["misuses"]}
+    assert found <= WASTE.get(kind, set()), done.stderr
     assert report["records"] > 1000
 
 

@@ -5,7 +5,8 @@ must be found, the pairs (write, other) that may stand beside it. `EXACT` kinds 
 others with at least one of them.
 
   ("write", a, n) ("write_nt", a, n) ("flush", a, n) ("library_flush", a, n) ("fence",) ("ofence",) ("dfence",)
-  ("tx_begin",) ("tx_add", a, n) ("tx_alloc", a, n) ("tx_end",) ("tx_abort",)
+  ("tx_begin",) ("tx_add", a, n) ("tx_add_if", a, n) ("tx_alloc", a, n) ("tx_end",)
+  ("tx_abort",) ("trace_end",)
   ("is_persistent", a, n) ("order", a, n, b, m) ("checker_start",) ("checker_end",) ("scope_start",)
   ("exclude", a, n) ("include", a, n) ("pool", a, n) ("unpool", a, n) ("start",) ("end",) ("thread_end",)
 """
@@ -254,6 +255,13 @@ class Twin:
                 self.tell("duplicate-log", "", position, None, self.log[x][0])
             self.log[x] = (position, new)
 
+    def tx_add_if(self, position, span):
+        if self.depth:
+            self.tx_add(position, span)
+
+    def trace_end(self, position):
+        self.leave_scopes()
+
     def tx_alloc(self, position, span):
         self.tx_add(position, span, new=True)
 
@@ -287,11 +295,19 @@ class Twin:
         if self.started is None:
             self.tell("wrong-use", "end-without-start", position)
         self.started = None
+        self.leave_scopes()
+
+    def leave_scopes(self):
+        """They are never ended; a transaction that one of them is ends with it."""
+        while self.scopes:
+            position, is_transaction, depth, _ = self.scopes.pop()
+            self.tell("wrong-use", "checker-start-without-end", position)
+            if is_transaction and self.depth > depth:
+                self.tx_end(position)
 
     def thread_end(self, position):
         if self.depth:
             self.tell("incomplete-transaction", "not-ended", position, self.begun)
-        for scope in self.scopes:
-            self.tell("wrong-use", "checker-start-without-end", scope[0])
+        self.leave_scopes()
         if self.started is not None:
             self.tell("wrong-use", "start-without-end", self.started)

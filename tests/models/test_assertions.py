@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from powercut.assertions.checker import MODELS, recheck
-from tests.assertion_kit import write_trace
+from tests.assertion_kit import NUMBER, write_records, write_trace
 from tests.models.assertion_twin import EXACT, Twin
 
 BASE = 3 * 4096 - 128  # so that a page ends in the middle
@@ -21,9 +21,22 @@ ODD = [(BASE, 0), (BASE, 1 << 31), (BASE, 0xFFFFFFFF)]
 OFTEN = ["write"] * 6 + ["flush"] * 5 + ["fence"] * 4 + ["is_persistent"] * 2 + ["order"] * 3 + ["write_nt"]
 TRANSACTIONS = ["tx_begin", "tx_end", "tx_add", "tx_add", "tx_add", "tx_alloc", "checker_start", "checker_end"]
 RARE = ["library_flush"] * 3
-RARE += ["tx_abort", "scope_start", "exclude", "include", "pool", "unpool", "ofence", "dfence", "start", "end"]
+RARE += [
+    "tx_abort",
+    "scope_start",
+    "tx_add_if",
+    "trace_end",
+    "exclude",
+    "include",
+    "pool",
+    "unpool",
+    "ofence",
+    "dfence",
+    "start",
+    "end",
+]
 BARE = {"fence", "ofence", "dfence", "tx_begin", "tx_end", "tx_abort", "checker_start", "checker_end", "scope_start"}
-BARE |= {"start", "end"}
+BARE |= {"start", "end", "trace_end"}
 THREADS, LENGTH = 60, 50
 
 
@@ -133,6 +146,48 @@ def test_too_much_that_is_not_persistent_is_told(tmp_path: Path) -> None:
     operations = [("write", 1 << 30, 1 << 30), ("write", 1 << 40, 1 << 20), ("is_persistent", 1 << 30, 8)]
     engine = found_by_engine(write_trace(tmp_path / "trace", [operations]), "x86")["t0"]
     assert set(engine) == {("out-of-bounds", "state", 1), ("not-persistent", "not-flushed", 2)}
+
+
+def test_a_gigabyte_is_tracked_wherever_it_begins(tmp_path: Path) -> None:
+    for start in (1 << 30, (1 << 30) + 64, (1 << 30) + 4032):
+        whole = (start, 1 << 30)
+        operations = [("tx_begin",), ("tx_add", *whole), ("write", *whole), ("flush", *whole), ("fence",)]
+        operations += [("is_persistent", *whole), ("tx_end",)]
+        assert not found_by_engine(write_trace(tmp_path / "trace", [operations]), "x86")
+
+
+def test_nothing_follows_from_a_write_that_was_too_much(tmp_path: Path) -> None:
+    """It is not known what was written; a flush of it is no waste, and what was added is no missing backup."""
+    one, two = (1 << 30, 1 << 30), (1 << 40, 1 << 21)
+    operations = [("tx_begin",), ("tx_add", *one), ("tx_add", *two), ("write", *one), ("write", *two), ("flush", *two)]
+    operations += [("fence",), ("tx_end",), ("tx_begin",), ("write", *one), ("tx_end",)]
+    engine = found_by_engine(write_trace(tmp_path / "trace", [operations]), "x86")["t0"]
+    assert set(engine) == {("out-of-bounds", "state", 2), ("out-of-bounds", "state", 4), ("missing-backup", "", 9)}
+
+
+def counts(trace: Path, model: str = "x86") -> Counter[tuple[str, str]]:
+    return Counter({(result.kind, result.why): result.count for result in recheck(trace, model).findings})
+
+
+def test_executions_are_counted_not_pieces_of_memory(tmp_path: Path) -> None:
+    """The places stand for lines that are executed again and again."""
+    write, flush, ask, start, end = (
+        NUMBER[name] for name in ("write", "flush", "is_persistent", "checker_start", "end")
+    )
+    records = [(write, 1, BASE, 256), (flush, 2, BASE + 64, 64), *[(ask, 3, BASE, 256)] * 5, *[(start, 4, 0, 0)] * 100]
+    path = write_records(tmp_path / "trace", [*records, (end, 5, 0, 0)], sites=5)
+    assert counts(path) == {
+        ("not-persistent", "not-flushed"): 5,
+        ("not-persistent", "not-fenced"): 5,
+        ("wrong-use", "checker-start-without-end"): 100,
+        ("wrong-use", "end-without-start"): 1,
+    }
+
+
+def test_scope_that_is_never_ended_ends_with_the_tracking(tmp_path: Path) -> None:
+    operations = [("start",), ("scope_start",), ("tx_add", BASE, 8), ("end",)] * 3
+    engine = found_by_engine(write_trace(tmp_path / "trace", [operations]), "x86")["t0"]
+    assert set(engine) == {("wrong-use", "checker-start-without-end", at) for at in (1, 5, 9)}
 
 
 def test_large_program_of_one_thread_is_still_told_of_needless_flushes(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ class Line:
     bypassed: bool = False  # written back by a non-temporal store last
     stores: int = 0  # plain store instructions since it was flushed, or wholly persistent
     overwrites: list[tuple[int, int]] = field(default_factory=list)
+    written_back: int = 0  # the stack of its last flush, sync or non-temporal store
 
 
 @dataclass
@@ -99,13 +100,14 @@ class Twin:
         values = dict(zip(covered, value.to_bytes(8, "little"), strict=False))
         known = {b: line.bytes[b] for b in covered if b in line.bytes}
         over = {byte.stack for b, byte in known.items() if not byte.harmless and byte.value != values[b]}
-        if kind != "locked" and self.own(stack):
+        is_new = line.bypassed and not self.own(line.written_back)  # a library has cleared it
+        if kind != "locked" and self.own(stack) and not is_new:
             line.overwrites += [(first, stack) for first in over if self.own(first)]
         for b in covered:
             line.bytes[b] = Byte(stack, values[b], not bypasses, kind == "locked" or not any(values.values()))
         if bypasses:
             self.settle_overwrites(file, line, stack)
-            line.bypassed = True
+            line.bypassed, line.written_back = True, stack
             for byte in line.bytes.values():
                 byte.sent.add(tid)
         elif not same_instruction or line.stores == 0:
@@ -121,13 +123,17 @@ class Twin:
             if line.stores > 1:
                 self.see("flush-several", file, stack)
             self.settle_overwrites(file, line, stack)
-            line.stores, line.bypassed = 0, False
+            line.stores, line.bypassed, line.written_back = 0, False, stack
+        elif not self.own(line.written_back):
+            pass  # what a library wrote back on its own account nobody can rely on
         elif line.bypassed:
             self.see("flush-bypassed", file, stack)
         elif line.flushed:
             self.see("flush-again", file, stack)
         elif not self.was_written(file, offset // LINE * LINE):
             self.see("flush-clean", file, stack)
+        if not (line.flushed or line.bypassed):
+            line.written_back = stack
         line.flushed = True
         for byte in line.bytes.values():
             byte.cached = False
@@ -163,7 +169,7 @@ class Twin:
             if owner == file and line.bytes and number * LINE < high and (number + 1) * LINE > low:
                 self.settle_overwrites(file, line, stack)
                 self.persist(line, set(line.bytes))
-                line.flushed, line.bypassed = True, False
+                line.flushed, line.bypassed, line.written_back = True, False, stack
                 useful = True
         return useful
 

@@ -231,7 +231,7 @@ def test_what_a_library_does_by_itself_is_internal() -> None:
     stack((libc, 9), (own, 5))
     stack((own, 6), (library, address["pmemobj_alloc"] + 4), (own, 5))  # a constructor that the library calls
     roles = StackRoles(writer.trace())
-    assert list(roles.internal()) == [0, 0, 1, 0, 1, 0, 0]
+    assert list(roles.internal()) == [0, 0, 2, 0, 1, 0, 0]  # 2: a commit persists what the program stored
     assert [roles.in_c_library(number) for number in range(7)] == [False, False, False, False, True, True, False]
 
 

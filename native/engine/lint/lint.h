@@ -168,13 +168,17 @@ struct lint_thread {
 
 enum lint_error { LINT_FINE, LINT_NO_MEMORY, LINT_INTERRUPTED, LINT_BROKEN };
 
+/* Whose a call stack is: the program's, or inside a library of persistent memory; there either the library's
+ * private affair, or the end of a transaction, which makes persistent what the program stored in it. */
+enum lint_role { LINT_OWN, LINT_PRIVATE, LINT_COMMIT };
+
 struct lint {
     /* The trace: its events, and the whole file that runs are in. */
     const struct pc_event *events;
     uint64_t event_count;
     const uint8_t *trace;
     uint64_t trace_size;
-    const uint8_t *internal; /* for each stack: 1 if it is inside a library of persistent memory */
+    const uint8_t *internal; /* for each stack: enum lint_role */
     uint32_t stack_count;    /* with number 0, "none" */
     bool eadr;               /* caches survive */
 
@@ -255,6 +259,12 @@ static inline struct lint_pending *pc_lint_pending(struct lint_dirty *dirty, uin
 static inline struct lint_dirty *pc_lint_dirty_of(struct lint *lint, const struct lint_line *line) {
     uint32_t number = line->state & LINT_DIRTY;
     return number == 0 ? NULL : pc_lint_dirty(&lint->lines, number);
+}
+
+/* Whether a library of persistent memory wrote a line back on its own account, as when it allocates: nobody
+ * outside can rely on that, so what the program does with the line then is no waste. */
+static inline bool pc_lint_private(const struct lint *lint, uint32_t stack) {
+    return lint->internal[stack] == LINT_PRIVATE;
 }
 
 /* Whether a stack is the program's own, and not inside a library of persistent memory. */

@@ -167,7 +167,8 @@ void pc_lint_store(struct lint *lint, uint32_t number, uint32_t file, const stru
         }
     } else if ((dirty->bytes & bytes) != 0) {
         uint64_t over = dirty->bytes & bytes & ~dirty->settled;
-        if (over != 0 && !locked) {
+        bool is_new = (line->state & LINT_BYPASSED) != 0 && pc_lint_private(lint, line->written_back);
+        if (over != 0 && !locked && !is_new) { /* nothing leads yet to what was just allocated and cleared */
             note_overwrites(lint, dirty, over & differing(dirty, record), record->stack);
         }
         take_away(dirty, bytes);
@@ -195,6 +196,9 @@ static void found_redundant(struct lint *lint, uint32_t file, const struct lint_
                             uint32_t stack) {
     const struct lint_file *owner = &lint->files[file];
     enum lint_pattern pattern = LINT_FLUSH_CLEAN;
+    if (pc_lint_private(lint, line->written_back)) {
+        return;
+    }
     if ((line->state & LINT_BYPASSED) != 0) {
         pattern = LINT_FLUSH_BYPASSED;
     } else if ((line->state & LINT_FLUSHED) != 0) {

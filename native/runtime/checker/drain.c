@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 enum {
-    MOST_PAGES =
-        1 << 18,     /* of the shadow memory of one thread: a gigabyte of data that is not yet persistent */
     BATCH = 1 << 12, /* records after which a full ring gets its room back */
     NAP_MS = 1,
     SLEEP_MS = 20,
@@ -48,62 +46,133 @@ struct engine *open_engine(const struct channel *channel, struct findings *findi
     return engine_open(chosen_model(channel), findings, findings_new_thread(findings));
 }
 
-static bool is_new(const struct drain *drain, uint64_t position, uint64_t word) {
+static uint64_t word_at(const struct drain *drain, unsigned number) {
+    uint64_t next = drain->seat[number].next;
+    struct record *record = &channel_records(drain->channel, number)[next & (drain->channel->buffer - 1)];
+    return atomic_load_explicit(&record->word, memory_order_acquire);
+}
+
+/* Whether a ring has a record that was not taken yet. */
+static bool is_new(const struct drain *drain, unsigned number) {
+    uint64_t word = word_at(drain, number);
     bool lap = word >> RECORD_LAP_SHIFT & 1;
-    return (word & RECORD_OPERATION) && lap == !(position & drain->channel->buffer);
+    return (word & RECORD_OPERATION) && lap == !(drain->seat[number].next & drain->channel->buffer);
+}
+
+/* The rings of a thread, the first one and those inside it. What is read here is not believed. */
+struct rings {
+    unsigned number[1 + CHANNEL_INNER], count;
+};
+
+/* Whether the next record of an inner ring has its place before the next one of the rings around it. */
+static bool is_inside(const struct drain *drain, const struct rings *rings, unsigned level) {
+    unsigned number = rings->number[level];
+    const struct record *record =
+        &channel_records(drain->channel, number)[drain->seat[number].next & (drain->channel->buffer - 1)];
+    uint64_t word = atomic_load_explicit(&record->word, memory_order_relaxed);
+    if ((word & RECORD_OPERATION) != PC_INSIDE)
+        return true; /* as was the PC_INSIDE before it */
+    uint64_t around = drain->seat[rings->number[level - 1]].next, first = drain->seat[rings->number[0]].next;
+    return record->address <= around &&
+           (int32_t)((uint32_t)(word >> RECORD_SIZE_SHIFT) - (uint32_t)first) <= 0;
+}
+
+/* Which of a thread's rings has its next record; -1: none yet. An inner ring is looked at after those around
+ * it: a record that a handler has interrupted is there only once the handler's are. */
+static int next_ring(const struct drain *drain, struct rings *rings) {
+    const struct channel *channel = drain->channel;
+    unsigned first = rings->number[0];
+    bool has[1 + CHANNEL_INNER] = {is_new(drain, first)};
+    rings->count = 1;
+    for (unsigned i = 0; i < CHANNEL_INNER; i++) {
+        uint32_t inner = atomic_load(&channel->ring[first].inner[i]);
+        if (inner == 0 || inner > CHANNEL_RINGS || atomic_load(&channel->ring[inner - 1].state) != RING_INNER)
+            break;
+        has[rings->count] = is_new(drain, inner - 1);
+        rings->number[rings->count++] = inner - 1;
+    }
+    for (unsigned level = rings->count - 1; level > 0; level--)
+        if (has[level] && is_inside(drain, rings, level))
+            return (int)rings->number[level];
+    return has[0] ? (int)first : -1;
 }
 
 /* What is checked, and saved, makes room for more. */
-static void give_room_back(struct drain *drain, unsigned number, struct record *records) {
+static void give_room_back(struct drain *drain, unsigned first, unsigned number) {
     struct channel_ring *ring = &drain->channel->ring[number];
     uint64_t before = atomic_load_explicit(&ring->taken, memory_order_relaxed),
              next = drain->seat[number].next;
-    if (drain->trace && next != before)
-        trace_add(drain->trace, number, atomic_load(&ring->owner), records, before, next - before,
-                  drain->channel->buffer);
+    if (next == before)
+        return;
+    if (drain->trace)
+        trace_add(drain->trace, first, atomic_load(&drain->channel->ring[first].owner),
+                  channel_records(drain->channel, number), before, next - before, drain->channel->buffer);
     atomic_store_explicit(&ring->taken, next, memory_order_release);
     bell_ring(&drain->channel->answers);
 }
 
-static void end_of_ring(struct drain *drain, unsigned number, struct record *records) {
-    engine_close(drain->seat[number].engine);
-    drain->seat[number].engine = NULL;
-    give_room_back(drain, number, records);
-    atomic_store(&drain->channel->ring[number].state, RING_FREE);
+static void end_of_thread(struct drain *drain, const struct rings *rings) {
+    struct channel *channel = drain->channel;
+    engine_close(drain->seat[rings->number[0]].engine);
+    drain->seat[rings->number[0]].engine = NULL;
+    for (unsigned i = 0; i < CHANNEL_INNER; i++)
+        atomic_store(&channel->ring[rings->number[0]].inner[i], 0);
+    for (unsigned level = rings->count; level-- > 0;) {
+        give_room_back(drain, rings->number[0], rings->number[level]);
+        atomic_store(&channel->ring[rings->number[level]].state, RING_FREE);
+    }
 }
 
-/* Check what a ring holds; how many records there were. */
-static uint64_t drain_ring(struct drain *drain, unsigned number) {
-    struct channel *channel = drain->channel;
+/* Take the next record of a ring and check it; whether the thread goes on after it. */
+static bool take_record(struct drain *drain, const struct rings *rings, unsigned number) {
     struct seat *seat = &drain->seat[number];
-    struct record *records = channel_records(channel, number);
+    struct record *record =
+        &channel_records(drain->channel, number)[seat->next & (drain->channel->buffer - 1)];
+    uint64_t word = atomic_load_explicit(&record->word, memory_order_relaxed);
+    unsigned code = word & RECORD_OPERATION;
+    engine_take(drain->seat[rings->number[0]].engine, code,
+                (uint32_t)(word >> RECORD_SITE_SHIFT) & RECORD_SITE, record->address,
+                word >> RECORD_SIZE_SHIFT);
+    seat->next++;
+    if (code == PC_THREAD_END)
+        end_of_thread(drain, rings);
+    return code != PC_THREAD_END;
+}
+
+static void answer(struct drain *drain, unsigned number, uint32_t request) {
+    struct channel_ring *ring = &drain->channel->ring[number];
+    if (atomic_load(&ring->answered) == request)
+        return;
+    findings_settle(drain->findings);
+    atomic_store(&ring->answered, request);
+    bell_ring(&drain->channel->answers);
+}
+
+/* Check what a thread's rings hold; how many records there were. */
+static uint64_t drain_thread(struct drain *drain, unsigned first) {
+    struct channel *channel = drain->channel;
+    struct seat *seat = &drain->seat[first];
     uint32_t request = atomic_load(&channel->request);
-    uint64_t before = seat->next;
+    uint64_t taken = 0;
+    int last = (int)first, next;
+    struct rings rings = {{first}, 1};
     if (!seat->engine)
         seat->engine = open_engine(channel, drain->findings);
-    while (seat->engine) {
-        struct record *record = &records[seat->next & (channel->buffer - 1)];
-        uint64_t word = atomic_load_explicit(&record->word, memory_order_acquire);
-        if (!is_new(drain, seat->next, word))
+    while (seat->engine && (next = next_ring(drain, &rings)) >= 0) {
+        if (next != last)
+            give_room_back(drain, first, (unsigned)last); /* in their order, as a trace has them */
+        last = next;
+        taken++;
+        if (!take_record(drain, &rings, (unsigned)next))
             break;
-        unsigned code = word & RECORD_OPERATION;
-        engine_take(seat->engine, code, (uint32_t)(word >> RECORD_SITE_SHIFT) & RECORD_SITE, record->address,
-                    word >> RECORD_SIZE_SHIFT);
-        seat->next++;
-        if (code == PC_THREAD_END)
-            end_of_ring(drain, number, records);
-        else if ((seat->next - before) % BATCH == 0)
-            give_room_back(drain, number, records);
+        if (taken % BATCH == 0)
+            give_room_back(drain, first, (unsigned)next);
     }
-    if (seat->next != before && seat->engine)
-        give_room_back(drain, number, records);
-    if (atomic_load(&channel->ring[number].answered) != request) {
-        findings_settle(drain->findings);
-        atomic_store(&channel->ring[number].answered, request);
-        bell_ring(&channel->answers);
-    }
-    atomic_fetch_add_explicit(&channel->checked, seat->next - before, memory_order_relaxed);
-    return seat->next - before;
+    if (seat->engine)
+        give_room_back(drain, first, (unsigned)last);
+    answer(drain, first, request);
+    atomic_fetch_add_explicit(&channel->checked, taken, memory_order_relaxed);
+    return taken;
 }
 
 static uint64_t drain_all(struct drain *drain) {
@@ -111,9 +180,10 @@ static uint64_t drain_all(struct drain *drain) {
     uint32_t rings = atomic_load(&drain->channel->rings);
     for (uint32_t i = 0; i < rings && i < CHANNEL_RINGS; i++) {
         struct seat *seat = &drain->seat[i];
-        if (atomic_load(&drain->channel->ring[i].state) == RING_FREE || atomic_exchange(&seat->in_hand, true))
+        if (atomic_load(&drain->channel->ring[i].state) != RING_TAKEN ||
+            atomic_exchange(&seat->in_hand, true))
             continue;
-        checked += drain_ring(drain, i);
+        checked += drain_thread(drain, i);
         atomic_store(&seat->in_hand, false);
     }
     return checked;

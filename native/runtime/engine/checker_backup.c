@@ -11,15 +11,19 @@ static bool never(const void *with, const struct page *page) {
     return false;
 }
 
-static void add(struct transactions *transactions, const struct operation *operation) {
+static void add(struct engine *engine, struct transactions *transactions, const struct operation *operation) {
     uint64_t low = operation->low;
     while (low < operation->high) {
         uint64_t start = low & ~(uint64_t)(SHADOW_PAGE - 1), end = start + SHADOW_PAGE;
         unsigned to = operation->high < end ? (unsigned)(operation->high - start) : SHADOW_PAGE;
         struct page *page = shadow_make(&transactions->log, start / SHADOW_PAGE, never, NULL);
         struct span *span = page ? page_set(page, (unsigned)(low - start), to) : NULL;
-        if (!span)
+        if (!span) {
+            report(engine, KIND_TOO_MUCH_STATE,
+                   &(struct finding_place){.at = operation->site, .address = low});
+            transactions->is_full = true;
             return;
+        }
         span->write_site = operation->site;
         span->flags = operation->code == PC_TX_ALLOC ? IS_NEW : 0;
         low = end;
@@ -59,7 +63,7 @@ static void see_write(struct engine *engine, struct transactions *transactions,
         return;
     struct cover cover = cover_of(&transactions->log, operation->low, operation->high);
     uint64_t size = operation->high - operation->low;
-    if (cover.bytes == size)
+    if (cover.bytes == size || transactions->is_full)
         return;
     struct finding_place place = {operation->site, operation->site, cover.site, operation->low, size};
     report(engine, cover.bytes ? KIND_PARTIAL_BACKUP : KIND_NO_BACKUP, &place);
@@ -67,6 +71,8 @@ static void see_write(struct engine *engine, struct transactions *transactions,
 
 static void see_add(struct engine *engine, struct transactions *transactions,
                     const struct operation *operation) {
+    if (!transactions->depth && operation->code == PC_TX_ADD_IF)
+        return;
     if (!transactions->depth) {
         report(engine, KIND_ADD_OUTSIDE,
                &(struct finding_place){.at = operation->site,
@@ -75,11 +81,11 @@ static void see_add(struct engine *engine, struct transactions *transactions,
         return;
     }
     struct cover cover = cover_of(&transactions->log, operation->low, operation->high);
-    if (cover.logged && operation->code == PC_TX_ADD) {
+    if (cover.logged && operation->code != PC_TX_ALLOC) {
         struct finding_place place = {operation->site, 0, cover.logged_by, cover.logged_at, cover.logged};
         report(engine, KIND_SECOND_LOG, &place);
     }
-    add(transactions, operation);
+    add(engine, transactions, operation);
 }
 
 void transaction_begin(struct transactions *transactions, uint32_t site) {
@@ -93,8 +99,10 @@ void transaction_end(struct engine *engine, uint32_t site, bool of_all) {
         report(engine, KIND_END_WITHOUT_BEGIN, &(struct finding_place){.at = site});
     else
         transactions->depth = of_all ? 0 : transactions->depth - 1;
-    if (!transactions->depth)
+    if (!transactions->depth) {
         shadow_empty(&transactions->log);
+        transactions->is_full = false;
+    }
 }
 
 static void see(struct engine *engine, void *room, const struct operation *operation) {
@@ -106,6 +114,7 @@ static void see(struct engine *engine, void *room, const struct operation *opera
             see_write(engine, transactions, operation);
         break;
     case PC_TX_ADD:
+    case PC_TX_ADD_IF:
     case PC_TX_ALLOC:
         see_add(engine, transactions, operation);
         break;
@@ -126,6 +135,6 @@ static void see(struct engine *engine, void *room, const struct operation *opera
 const struct checker checker_backup = {
     .name = "backup",
     .see = see,
-    .codes = {PC_WRITE, PC_WRITE_NT, PC_TX_ADD, PC_TX_ALLOC, PC_TX_BEGIN, PC_TX_END, PC_TX_ABORT,
-              PC_THREAD_END},
+    .codes = {PC_WRITE, PC_WRITE_NT, PC_TX_ADD, PC_TX_ADD_IF, PC_TX_ALLOC, PC_TX_BEGIN, PC_TX_END,
+              PC_TX_ABORT, PC_THREAD_END},
 };

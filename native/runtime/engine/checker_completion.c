@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 32, FIRST_ROOM = 256, SETTLE_FROM = 4096 };
+enum { FIRST_SCOPES = 8, FIRST_ROOM = 256, SETTLE_FROM = 4096 };
 
 struct scope {
     uint32_t site;
@@ -15,8 +15,9 @@ struct scope {
     size_t first;   /* of its writes */
 };
 struct scopes {
-    struct scope scope[DEEPEST];
-    unsigned count, too_deep;
+    struct scope *scope;
+    size_t count, deepest;
+    size_t unseen; /* scopes for which there was no memory */
     struct range *writes;
     size_t written, room;
 };
@@ -106,9 +107,22 @@ static void end_scope(struct engine *engine, struct scopes *scopes, uint32_t sit
         scopes->written = 0; /* an outer scope keeps what was written in this one */
 }
 
+static bool make_room(struct scopes *scopes) {
+    if (scopes->count < scopes->deepest)
+        return true;
+    size_t deepest = scopes->deepest ? 2 * scopes->deepest : FIRST_SCOPES;
+    struct scope *more = scopes->unseen ? NULL : realloc(scopes->scope, deepest * sizeof *more);
+    if (!more)
+        return false;
+    scopes->scope = more;
+    scopes->deepest = deepest;
+    return true;
+}
+
 static void start_scope(struct engine *engine, struct scopes *scopes, const struct operation *operation) {
-    if (scopes->count == DEEPEST) {
-        scopes->too_deep++;
+    if (!make_room(scopes)) {
+        report(engine, KIND_TOO_MUCH_STATE, &(struct finding_place){.at = operation->site});
+        scopes->unseen++;
         return;
     }
     bool is_transaction = operation->code == PC_TX_SCOPE_START;
@@ -116,6 +130,18 @@ static void start_scope(struct engine *engine, struct scopes *scopes, const stru
         (struct scope){operation->site, is_transaction, engine->transactions.depth, scopes->written};
     if (is_transaction)
         transaction_begin(&engine->transactions, operation->site);
+}
+
+/* They are never ended. What they leave behind must not make what is tracked later look wrong. */
+static void leave_scopes(struct engine *engine, struct scopes *scopes) {
+    for (; scopes->count; scopes->count--) {
+        const struct scope *scope = &scopes->scope[scopes->count - 1];
+        engine->serial++; /* each is counted */
+        report(engine, KIND_CHECKER_NOT_ENDED, &(struct finding_place){.at = scope->site});
+        if (scope->is_transaction && engine->transactions.depth > scope->depth)
+            transaction_end(engine, scope->site, false);
+    }
+    scopes->written = scopes->unseen = 0;
 }
 
 static void see(struct engine *engine, void *room, const struct operation *operation) {
@@ -131,23 +157,23 @@ static void see(struct engine *engine, void *room, const struct operation *opera
         start_scope(engine, scopes, operation);
         break;
     case PC_TX_CHECKER_END:
-        if (scopes->too_deep)
-            scopes->too_deep--;
+        if (scopes->unseen)
+            scopes->unseen--;
         else if (scopes->count)
             end_scope(engine, scopes, operation->site);
         else
             report(engine, KIND_CHECKER_NOT_STARTED, &(struct finding_place){.at = operation->site});
         break;
-    default: /* the thread ends */
-        for (; scopes->count; scopes->count--)
-            report(engine, KIND_CHECKER_NOT_ENDED,
-                   &(struct finding_place){.at = scopes->scope[scopes->count - 1].site});
+    default: /* the thread ends, its tracking does, or a trace of pmtest.h */
+        leave_scopes(engine, scopes);
         break;
     }
 }
 
 static void close_scopes(void *room) {
-    free(((struct scopes *)room)->writes);
+    struct scopes *scopes = room;
+    free(scopes->writes);
+    free(scopes->scope);
 }
 
 const struct checker checker_completion = {
@@ -155,6 +181,6 @@ const struct checker checker_completion = {
     .room = sizeof(struct scopes),
     .see = see,
     .close = close_scopes,
-    .codes = {PC_WRITE, PC_WRITE_NT, PC_TX_CHECKER_START, PC_TX_SCOPE_START, PC_TX_CHECKER_END,
-              PC_THREAD_END},
+    .codes = {PC_WRITE, PC_WRITE_NT, PC_TX_CHECKER_START, PC_TX_SCOPE_START, PC_TX_CHECKER_END, PC_END,
+              PC_TRACE_END, PC_THREAD_END},
 };

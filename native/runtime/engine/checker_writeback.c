@@ -67,7 +67,7 @@ static void see(struct engine *engine, void *room, const struct operation *opera
     }
     uint64_t low = operation->low & ~(uint64_t)(SHADOW_LINE - 1);
     uint64_t high = (operation->high + SHADOW_LINE - 1) & ~(uint64_t)(SHADOW_LINE - 1);
-    if (effect != FLUSHES || high == 0 || ranges_touch(&engine->excluded, low, high))
+    if (effect != FLUSHES || high == 0 || engine->is_blind || ranges_touch(&engine->excluded, low, high))
         return; /* what is excluded may have been written */
     struct needless found = look(engine, low, high);
     if (found.flushed) {

@@ -6,23 +6,23 @@
 #include <string.h>
 
 enum {
-    ENOUGH_PAGES = 1 << 8,     /* a megabyte of persistent data is kept in mind: more leaves the cache */
-    ENOUGH_LOG_PAGES = 1 << 6, /* few, so that they stay in the cache: a log is emptied at each end */
-    MOST_PAGES = 1 << 18,      /* a gigabyte of data that is not yet persistent */
+    ENOUGH_PAGES = 1 << 8,       /* a megabyte of persistent data is kept in mind: more leaves the cache */
+    ENOUGH_LOG_PAGES = 1 << 6,   /* few, so that they stay in the cache: a log is emptied at each end */
+    MOST_PAGES = (1 << 18) + 64, /* a gigabyte of data that is not yet persistent, wherever it begins */
 };
 enum { CROWDED = 20, OLD = 64, VERY_OLD = 1 << 12 }; /* spans of a page; fences ago */
 enum { LARGEST = 1u << 30 }; /* no object of persistent memory is tracked that is larger than a gigabyte */
 
-#define SET_OF(code) (1u << (code))
+#define SET_OF(code) (UINT64_C(1) << (code))
 
 /* Sets of operations, as bits. */
-static const uint32_t about_pools =
+static const uint64_t about_pools =
     SET_OF(PC_POOL) | SET_OF(PC_UNPOOL) | SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
-static const uint32_t with_range = SET_OF(PC_WRITE) | SET_OF(PC_WRITE_NT) | SET_OF(PC_FLUSH) |
+static const uint64_t with_range = SET_OF(PC_WRITE) | SET_OF(PC_WRITE_NT) | SET_OF(PC_FLUSH) |
                                    SET_OF(PC_LIBRARY_FLUSH) | SET_OF(PC_DC_CVAP) | SET_OF(PC_TX_ADD) |
-                                   SET_OF(PC_TX_ALLOC) | SET_OF(PC_IS_PERSISTENT) | SET_OF(PC_FIRST) |
-                                   SET_OF(PC_IS_ORDERED_BEFORE) | SET_OF(PC_POOL) | SET_OF(PC_UNPOOL) |
-                                   SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
+                                   SET_OF(PC_TX_ALLOC) | SET_OF(PC_TX_ADD_IF) | SET_OF(PC_IS_PERSISTENT) |
+                                   SET_OF(PC_FIRST) | SET_OF(PC_IS_ORDERED_BEFORE) | SET_OF(PC_POOL) |
+                                   SET_OF(PC_UNPOOL) | SET_OF(PC_EXCLUDE) | SET_OF(PC_INCLUDE);
 
 static inline bool has_range(unsigned code) {
     return with_range >> code & 1;
@@ -66,6 +66,7 @@ void engine_close(struct engine *engine) {
     shadow_close(&engine->transactions.log);
     ranges_free(&engine->pools);
     ranges_free(&engine->excluded);
+    free(engine->told);
     free(engine);
 }
 
@@ -125,6 +126,7 @@ static void write_range(struct engine *engine, const struct operation *operation
         if (!span) {
             struct finding_place place = {operation->site, 0, 0, low, operation->high - low};
             report(engine, KIND_TOO_MUCH_STATE, &place);
+            engine->is_blind = true;
             return;
         }
         span->flags = 0;
@@ -276,6 +278,7 @@ static void take_range(struct engine *engine, const struct operation *operation,
 
 void engine_take(struct engine *engine, unsigned code, uint32_t site, uint64_t address, uint64_t size) {
     struct operation operation = {code, site, address, address + size};
+    engine->serial++;
     if (code == 0 || code >= PC_OPERATIONS) {
         report(engine, KIND_NOT_A_RECORD, &(struct finding_place){0});
     } else if (is_about_pools(code)) {

@@ -88,6 +88,9 @@ struct engine {
     const struct model *model;
     struct findings *findings;
     uint32_t thread;  /* its number among all that are checked */
+    uint64_t serial;  /* of the operation, from 1 on */
+    uint64_t *told;   /* for each slot of the findings: the last operation that was counted there */
+    bool is_blind;    /* a write was not tracked: what was written is not known any more */
     uint64_t clock;   /* now */
     uint64_t drained; /* everything written before is persistent: models that drain */
     struct shadow memory;

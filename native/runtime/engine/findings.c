@@ -52,14 +52,18 @@ void note_page(struct engine *engine, uint64_t page) {
     writers_note(&engine->findings->writers, page, engine->thread);
 }
 
-/* Whether what is said of a flush holds only as long as no other thread writes there. */
+/* Whether what is said of a flush holds only as long as no other thread writes there. What a thread that is
+ * not recorded writes nobody knows. */
 static bool is_of_writeback(uint32_t kind) {
     return kind == KIND_CLEAN_WRITEBACK || kind == KIND_SECOND_WRITEBACK;
 }
 
 static bool is_outdated(struct findings *findings, const struct channel_finding *finding) {
-    return is_of_writeback(finding->kind) && atomic_load(&findings->threads) > 1 &&
-           writers_include_others(&findings->writers, finding->address / SHADOW_PAGE, finding->thread);
+    if (!is_of_writeback(finding->kind))
+        return false;
+    return atomic_load(&findings->channel->lost_threads) ||
+           (atomic_load(&findings->threads) > 1 &&
+            writers_include_others(&findings->writers, finding->address / SHADOW_PAGE, finding->thread));
 }
 
 void findings_settle(struct findings *findings) {
@@ -81,6 +85,16 @@ static void count(struct findings *findings, struct channel_finding *known,
     }
 }
 
+/* Whether the operation that is being checked was counted there already: it is one, however many pieces of
+ * memory it is about. */
+static bool is_told(struct engine *engine, size_t slot) {
+    if (!engine->told && !(engine->told = calloc(SLOTS, sizeof *engine->told)))
+        return false;
+    bool told = engine->told[slot] == engine->serial;
+    engine->told[slot] = engine->serial;
+    return told;
+}
+
 void report(struct engine *engine, enum kind_number kind, const struct finding_place *place) {
     struct findings *findings = engine->findings;
     struct channel_finding finding = {.kind = kind,
@@ -96,9 +110,12 @@ void report(struct engine *engine, enum kind_number kind, const struct finding_p
     size_t slot = slot_of(&finding);
     while (findings->slot[slot] && !is_same(findings->slot[slot], &finding))
         slot = (slot + 1) % SLOTS;
-    if (findings->slot[slot])
+    if (is_told(engine, slot)) {
+        /* counted */
+    } else if (findings->slot[slot]) {
         count(findings, findings->slot[slot], &finding);
-    else
+    } else {
         findings->slot[slot] = channel_add_finding(findings->channel, &finding);
+    }
     pthread_mutex_unlock(&findings->lock);
 }

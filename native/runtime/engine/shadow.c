@@ -163,6 +163,8 @@ struct page *shadow_make(struct shadow *shadow, uint64_t number, is_dead dead, c
         if (shadow->count >= shadow->most)
             return NULL;
         shadow->enough = 2 * shadow->count; /* so that the search is not in vain each time */
+        if (shadow->enough > shadow->most)
+            shadow->enough = shadow->most;
     }
     if (2 * (shadow->count + 1) > shadow->slots && !grow(shadow))
         return NULL;

@@ -8,6 +8,7 @@ struct engine;
 struct transactions {
     struct shadow log; /* emptied by the end of the outermost one */
     unsigned depth;
+    bool is_full;   /* not all that was added is in the log */
     uint32_t begun; /* site of the outermost one */
 };
 

@@ -90,7 +90,10 @@ enum pc_operation {
     PC_THREAD_END,
     PC_LIBRARY_FLUSH, /* a library writes back what it knows of: whether that is needed is not the program's
                          affair */
-    PC_OPERATIONS     /* how many there are, and one */
+    PC_INSIDE, /* a signal's handler records in the middle of another record: from which one on (channel.h) */
+    PC_TX_ADD_IF, /* PC_TX_ADD in a transaction, nothing outside: pmtest.h */
+    PC_TRACE_END, /* the next trace begins: scopes that are open are never ended; pmtest.h */
+    PC_OPERATIONS /* how many there are, and one */
 };
 
 /* Where a service's recovery begins and ends, for `powercut heal --leaks`: what it touches in between of
@@ -124,11 +127,14 @@ static inline void pc_recover_(int begins) {
 
 /* What the macros call; also what instrumentation calls. Nothing here fails or changes errno. */
 void pc_record_(enum pc_operation operation, const volatile void *address, size_t size, struct pc_site *site);
+void pc_record_if_tracked_(enum pc_operation operation, const volatile void *address, size_t size,
+                           struct pc_site *site); /* elsewhere it is no mistake, but nothing */
 void pc_order_(const volatile void *a, size_t a_size, const volatile void *b, size_t b_size,
                struct pc_site *site);
 void pc_record_number_(enum pc_operation operation, const volatile void *address, size_t size, uint32_t site);
 uint32_t pc_number_of_(struct pc_site *site);
 uint32_t pc_number_of_address_(const void *code); /* of an instruction instead of a line of source */
+int pc_has_session_(void);                        /* or a tracer's recording */
 int pc_tracking_(void);                           /* whether this thread is tracked now */
 int pc_init_automatically_(void); /* as pc_init, for every thread; the program's own may follow */
 void pc_watch_file_(const void *address, size_t size, int is_mapped); /* a pool, if none is registered */
@@ -216,6 +222,11 @@ size_t pc_count_results(enum pc_severity severity);
 static inline int pc_zero_(void) { /* a function, since a value that nobody uses is warned of */
     return 0;
 }
+static inline int pc_zero_of_(size_t size) {
+    (void)size;
+    return 0;
+}
+int pc_no_variable_(const char *name, void **address, size_t *size); /* never called */
 #define PC_NOTHING_                     ((void)0)
 #define PC_UNUSED_(value)               ((void)sizeof(((void)(value), 0)))
 #define PC_UNUSED_RANGE_(address, size) (PC_UNUSED_(address), PC_UNUSED_(size))
@@ -232,7 +243,7 @@ static inline int pc_zero_(void) { /* a function, since a value that nobody uses
 #define pc_include(address, size)                  PC_UNUSED_RANGE_(address, size)
 #define pc_register_variable(name, address, size)  (PC_UNUSED_(name), PC_UNUSED_RANGE_(address, size))
 #define pc_unregister_variable(name)               PC_UNUSED_(name)
-#define pc_get_variable(name, address, size)       (PC_UNUSED_(name), PC_UNUSED_RANGE_(address, size), pc_zero_())
+#define pc_get_variable(name, address, size)       pc_zero_of_(sizeof(pc_no_variable_(name, address, size)))
 #define pc_sync_var(address, size, initial)        (PC_UNUSED_RANGE_(address, size), PC_UNUSED_(initial))
 #define pc_send_trace()                            PC_NOTHING_
 #define pc_get_results(results, capacity)          (PC_UNUSED_RANGE_(results, capacity), (size_t)pc_zero_())

@@ -26,12 +26,11 @@ int pc_record_moment(const struct moment *moment) {
         return 0;
     uint64_t size;
     uint32_t site = known_address(moment->caller - 1);
-    if (self.phase != atomic_load_explicit(&pc_phase, memory_order_relaxed) || self.limit - self.next < 2 ||
-        !site || !size_of(moment, &size))
+    if (self.phase != atomic_load_explicit(&pc_phase, memory_order_relaxed) || !site ||
+        !size_of(moment, &size))
         return 1;
-    if (fences)
-        put(PC_FENCE, 0, 0, site);
-    if (writes && size)
-        put(moment->code & 0xff, moment->address, size, site);
-    return 0;
+    if (fences && !put(PC_FENCE, 0, 0, site))
+        return 1;
+    /* without room the fence is recorded again: a second one in the same place changes nothing */
+    return writes && size && !put(moment->code & 0xff, moment->address, size, site);
 }

@@ -2,9 +2,8 @@
  * is guarded. */
 #include "watch.h"
 
+#include "../quietly.h"
 #include "powercut.h"
-
-#include <pthread.h>
 
 struct watched pc_watched;
 struct watched_list recorded_list, guarded_list;
@@ -52,32 +51,32 @@ static void publish(void) {
 }
 
 void watch_session(bool active) {
-    pthread_mutex_lock(&watch.lock);
+    struct quiet quiet = lock_quietly(&watch.lock);
     watch.active = active;
     publish();
-    pthread_mutex_unlock(&watch.lock);
+    unlock_quietly(&watch.lock, &quiet);
 }
 
 void watch_pools(const struct ranges *pools) {
-    pthread_mutex_lock(&watch.lock);
+    struct quiet quiet = lock_quietly(&watch.lock);
     ranges_clear(&watch.pools);
     for (size_t i = 0; i < pools->count; i++)
         ranges_add(&watch.pools, pools->at[i].low, pools->at[i].high);
     publish();
-    pthread_mutex_unlock(&watch.lock);
+    unlock_quietly(&watch.lock, &quiet);
 }
 
 static void watch_mapping(struct ranges *mappings, const void *address, size_t size, int is_mapped) {
     uint64_t low = (uintptr_t)address, high = low + size;
     if (low >= high)
         return;
-    pthread_mutex_lock(&watch.lock);
+    struct quiet quiet = lock_quietly(&watch.lock);
     if (is_mapped)
         ranges_add(mappings, low, high);
     else
         ranges_remove(mappings, low, high);
     publish();
-    pthread_mutex_unlock(&watch.lock);
+    unlock_quietly(&watch.lock, &quiet);
 }
 
 void pc_watch_file_(const void *address, size_t size, int is_mapped) {
@@ -93,8 +92,8 @@ int pc_is_watched_(const volatile void *address) {
 }
 
 int pc_is_file_(const void *address) {
-    pthread_mutex_lock(&watch.lock);
+    struct quiet quiet = lock_quietly(&watch.lock);
     bool touches = ranges_touch(&watch.files, (uintptr_t)address, (uintptr_t)address + 1);
-    pthread_mutex_unlock(&watch.lock);
+    unlock_quietly(&watch.lock, &quiet);
     return touches;
 }

@@ -10,18 +10,51 @@ static void tell_pointer(const struct object_id *where, const void *caller) {
 
 typedef int constructor(void *pool, void *object, void *with);
 
+/* The program's constructor, and what it is called for. Nothing leads to the object yet. */
+struct construction {
+    constructor *construct;
+    void *with;
+    size_t size;
+    const void *caller;
+};
+
+static int construct(void *pool, void *object, void *with) {
+    const struct construction *what = with;
+    tell_new(object, what->size, what->caller);
+    return what->construct(pool, object, what->with);
+}
+
+#define CONSTRUCTION(given, with, size)                                                                      \
+    &(struct construction) {                                                                                 \
+        given, with, size, CALLER                                                                            \
+    }
+
 INTERPOSED int pmemobj_alloc(void *pool, struct object_id *where, size_t size, uint64_t type,
-                             constructor *construct, void *with) {
-    int failed = NEXT(pmemobj_alloc)(pool, where, size, type, construct, with);
+                             constructor *given, void *with) {
+    int failed = NEXT(pmemobj_alloc)(pool, where, size, type, given ? construct : NULL,
+                                     CONSTRUCTION(given, with, size));
     tell_pointer(where, failed ? NULL : CALLER);
     return failed;
 }
 
 INTERPOSED int pmemobj_xalloc(void *pool, struct object_id *where, size_t size, uint64_t type, uint64_t flags,
-                              constructor *construct, void *with) {
-    int failed = NEXT(pmemobj_xalloc)(pool, where, size, type, flags, construct, with);
+                              constructor *given, void *with) {
+    int failed = NEXT(pmemobj_xalloc)(pool, where, size, type, flags, given ? construct : NULL,
+                                      CONSTRUCTION(given, with, size));
     tell_pointer(where, failed ? NULL : CALLER);
     return failed;
+}
+
+INTERPOSED struct object_id pmemobj_root_construct(void *pool, size_t size, constructor *given, void *with) {
+    return NEXT(pmemobj_root_construct)(pool, size, given ? construct : NULL,
+                                        CONSTRUCTION(given, with, size));
+}
+
+INTERPOSED struct object_id pmemobj_list_insert_new(void *pool, size_t offset, void *head,
+                                                    struct object_id next, int before, size_t size,
+                                                    uint64_t type, constructor *given, void *with) {
+    return NEXT(pmemobj_list_insert_new)(pool, offset, head, next, before, size, type,
+                                         given ? construct : NULL, CONSTRUCTION(given, with, size));
 }
 
 #define ALLOCATE(name)                                                                                       \

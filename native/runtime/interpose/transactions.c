@@ -54,6 +54,8 @@ static void tell_all_is_safe(const void *caller) {
 /* Tell what has become of the innermost transaction, once. After a commit the program may still run code in
  * its last stages, which is in this transaction no more. */
 static void tell_stage(const void *caller) {
+    if (!caller)
+        return; /* PMDK calls a function of its own: the program's call tells it */
     int stage = NEXT(pmemobj_tx_stage)();
     if (stage == STAGE_ON_ABORT && tx.open) {
         tell_all_is_safe(caller);
@@ -94,7 +96,7 @@ INTERPOSED void pmemobj_tx_process(void) {
 
 INTERPOSED void pmemobj_tx_abort(int reason) {
     const void *caller = CALLER;
-    if (tx.open) {
+    if (tx.open && caller) {
         tell_all_is_safe(caller);
         tell(PC_TX_ABORT, NULL, 0, caller);
         tx.open = 0;
@@ -120,8 +122,14 @@ static void tell_added(const void *address, size_t size, uint64_t flags, const v
         remember(address, size);
 }
 
+/* Not by pmemobj_direct, which some versions have in their header alone. A pool begins with its handle. */
 static const void *at(struct object_id id, uint64_t offset) {
-    return (const char *)NEXT(pmemobj_direct)(id) + offset;
+    return (const char *)NEXT(pmemobj_pool_by_oid)(id) + id.offset + offset;
+}
+
+void tell_new(const void *address, size_t size, const void *caller) {
+    if (tx.open)
+        tell(PC_TX_ALLOC, address, size, caller);
 }
 
 INTERPOSED int pmemobj_tx_add_range(struct object_id id, uint64_t offset, size_t size) {

@@ -11,7 +11,7 @@
 
 enum { SAID = 1 }; /* the number of a place that was complained of outside of a session: no session has it */
 
-static void count_or_add(struct channel *channel, enum kind_number kind, uint32_t at) {
+void count_or_add(struct channel *channel, enum kind_number kind, uint32_t at) {
     at &= RECORD_SITE;
     uint32_t findings = atomic_load(&channel->findings);
     for (uint32_t i = 0; i < findings && i < CHANNEL_FINDINGS; i++) {

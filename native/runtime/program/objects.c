@@ -29,14 +29,14 @@ static void put_all(unsigned code, const struct ranges *set) {
 
 /* Tell the thread's ring what others have changed since. */
 void tell_ranges(void) {
-    pthread_mutex_lock(&objects.lock);
+    struct quiet quiet = lock_quietly(&objects.lock);
     if (self.told != objects.version) {
         put_record(PC_FORGET_RANGES, 0, 0, SITE_UNKNOWN);
         put_all(PC_POOL, &objects.pools);
         put_all(PC_EXCLUDE, &objects.excluded);
         self.told = objects.version;
     }
-    pthread_mutex_unlock(&objects.lock);
+    unlock_quietly(&objects.lock, &quiet);
 }
 
 static void change(enum pc_operation operation, uint64_t low, uint64_t high) {
@@ -68,11 +68,11 @@ void pc_range_(enum pc_operation operation, const volatile void *address, size_t
         put_record(operation, (uintptr_t)address, size, number_of(site));
         uint64_t low = (uintptr_t)address, high = low + size;
         if (low < high) { /* else the checker says what is wrong */
-            pthread_mutex_lock(&objects.lock);
+            struct quiet quiet = lock_quietly(&objects.lock);
             change(operation, low, high);
             if (self.told == objects.version++)
                 self.told = objects.version; /* this thread has just been told */
-            pthread_mutex_unlock(&objects.lock);
+            unlock_quietly(&objects.lock, &quiet);
             bool tracked = self.phase == atomic_load(&pc_phase);
             uint32_t phase = atomic_fetch_add(&pc_phase, 1) + 1;
             if (tracked)
@@ -82,8 +82,13 @@ void pc_range_(enum pc_operation operation, const volatile void *address, size_t
     errno = reason;
 }
 
+/* Another thread of the parent's may have had the lock; here there is none. */
+void objects_in_child(void) {
+    pthread_mutex_init(&objects.lock, NULL);
+}
+
 void objects_forget(void) {
-    pthread_mutex_lock(&objects.lock);
+    struct quiet quiet = lock_quietly(&objects.lock);
     ranges_free(&objects.pools);
     ranges_free(&objects.excluded);
     objects.version = 0;
@@ -93,7 +98,7 @@ void objects_forget(void) {
         objects.variables = gone->next;
         free(gone);
     }
-    pthread_mutex_unlock(&objects.lock);
+    unlock_quietly(&objects.lock, &quiet);
 }
 
 static struct variable **find_variable(const char *name) {
@@ -110,35 +115,35 @@ void pc_register_variable_(const char *name, const volatile void *address, size_
     if (!variable)
         return;
     memcpy(variable->name, name, length);
-    pthread_mutex_lock(&objects.lock);
+    struct quiet quiet = lock_quietly(&objects.lock);
     struct variable **at = find_variable(name);
     struct variable *before = *at;
     variable->next = before ? before->next : NULL;
     variable->address = address;
     variable->size = size;
     *at = variable; /* a name that is registered again means the new object */
-    pthread_mutex_unlock(&objects.lock);
+    unlock_quietly(&objects.lock, &quiet);
     free(before);
 }
 
 void pc_unregister_variable_(const char *name, struct pc_site *site) {
-    pthread_mutex_lock(&objects.lock);
+    struct quiet quiet = lock_quietly(&objects.lock);
     struct variable **at = find_variable(name), *gone = *at;
     if (gone)
         *at = gone->next;
-    pthread_mutex_unlock(&objects.lock);
+    unlock_quietly(&objects.lock, &quiet);
     free(gone);
     if (!gone)
         complain(KIND_UNKNOWN_VARIABLE, site);
 }
 
 int pc_get_variable(const char *name, void **address, size_t *size) {
-    pthread_mutex_lock(&objects.lock);
+    struct quiet quiet = lock_quietly(&objects.lock);
     const struct variable *variable = *find_variable(name);
     if (address)
         *address = variable ? (void *)(uintptr_t)variable->address : NULL;
     if (size)
         *size = variable ? variable->size : 0;
-    pthread_mutex_unlock(&objects.lock);
+    unlock_quietly(&objects.lock, &quiet);
     return variable != NULL;
 }

@@ -10,7 +10,7 @@ static bool is_answered(struct channel *channel, uint32_t request) {
     uint32_t rings = atomic_load(&channel->rings);
     for (uint32_t i = 0; i < rings && i < CHANNEL_RINGS; i++) {
         struct channel_ring *ring = &channel->ring[i];
-        if (atomic_load(&ring->state) != RING_FREE && (int32_t)(atomic_load(&ring->answered) - request) < 0)
+        if (atomic_load(&ring->state) == RING_TAKEN && (int32_t)(atomic_load(&ring->answered) - request) < 0)
             return false;
     }
     return true;

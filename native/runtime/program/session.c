@@ -99,6 +99,7 @@ static void end_thread(void *unused) {
 static void in_child(void) {
     forget_self();
     pthread_mutex_init(&session.lock, NULL);
+    objects_in_child();
 }
 
 static void end_session(uint32_t site) {
@@ -126,6 +127,7 @@ static void prepare_once(void) {
     pthread_key_create(&thread_end, end_thread);
     pthread_atfork(NULL, NULL, in_child);
     atexit(at_exit);
+    at_quick_exit(at_exit);
 }
 
 static void begin_session(struct channel *channel, const struct pc_options *options) {

@@ -3,22 +3,23 @@
 #include "sites.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 uint32_t number_of(struct pc_site *site) {
     uint32_t tag = (session.number & 0xff) << 24, known = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
     struct channel *channel = atomic_load(&session.channel);
     if (known >> 24 == tag >> 24 || !channel)
         return known;
-    pthread_mutex_lock(&session.lock);
+    struct quiet quiet = lock_quietly(&session.lock);
     known = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
     if (known >> 24 != tag >> 24) {
         known = tag | channel_add_site(channel, site->file, site->function, site->line, 0);
         __atomic_store_n(&site->number, known, __ATOMIC_RELAXED);
     }
-    pthread_mutex_unlock(&session.lock);
+    unlock_quietly(&session.lock, &quiet);
     return known;
 }
 
@@ -28,6 +29,22 @@ uint32_t pc_number_of_(struct pc_site *site) {
 
 struct address_slot addresses[ADDRESS_SLOTS]; /* a full one gives unknown places */
 
+/* The name of a file from the root on, without links; not realpath, which a signal's handler must not call.
+ */
+static const char *whole_name(const char *name, char *path, size_t room) {
+    int file = open(name, O_PATH | O_CLOEXEC);
+    if (file < 0)
+        return name;
+    char link[32];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, room - 1);
+    close(file);
+    if (length <= 0 || path[0] != '/')
+        return name;
+    path[length] = 0;
+    return path;
+}
+
 static uint32_t add_address(struct channel *channel, const void *code) {
     Dl_info object = {0};
     struct link_map *map = NULL;
@@ -36,7 +53,7 @@ static uint32_t add_address(struct channel *channel, const void *code) {
     uint64_t offset =
         (uint64_t)((uintptr_t)code - map->l_addr); /* the address in the file, as debuggers count */
     char path[4096];
-    const char *file = realpath(object.dli_fname, path) ? path : object.dli_fname;
+    const char *file = whole_name(object.dli_fname, path, sizeof path);
     return channel_add_site(channel, file, object.dli_sname, 0, offset);
 }
 
@@ -52,13 +69,13 @@ uint32_t pc_number_of_address_(const void *code) {
             continue;
         uint32_t known = atomic_load(&addresses[slot].number);
         if (known >> 24 != tag >> 24) {
-            pthread_mutex_lock(&session.lock);
+            struct quiet quiet = lock_quietly(&session.lock);
             known = atomic_load(&addresses[slot].number);
             if (known >> 24 != tag >> 24) {
                 known = tag | add_address(channel, code);
                 atomic_store(&addresses[slot].number, known);
             }
-            pthread_mutex_unlock(&session.lock);
+            unlock_quietly(&session.lock, &quiet);
         }
         return known;
     }

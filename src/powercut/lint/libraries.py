@@ -3,7 +3,8 @@
 PMDK's libraries store, flush and fence on their own account: logs, heap, lanes, the commit of a transaction. What they
 do there they do on purpose, and their user could not change it. But a call of `pmem_persist` is the user's own flush.
 So a stack belongs to the library if its innermost frames, leaving out the C library, are in one, and the function by
-which the program entered it is not one that stores, flushes or fences for its caller.
+which the program entered it is not one that stores, flushes or fences for its caller. That function may have no frame,
+since it ended in a jump; then the program's own call tells which it was.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from powercut.lint.call_sites import CallSites
 from powercut.trace.layout import FRAME, TableKind
 from powercut.trace.reader import Trace
 from powercut.trace.symbols import Symbolizer
@@ -26,7 +28,9 @@ _FOR_ITS_CALLER = re.compile(
     r"|pmemobj_(x?persist|x?flush|drain|(memcpy|memmove|memset)(_\w+)?)"
     r"|pmem2_.*|libpmem2?\.so.*"  # pmem2 gives its caller pointers to functions without names
 )
+_ENDS_TRANSACTION = re.compile(r"pmemobj_(tx_(commit|process|end)|publish)")
 _NATIVE = 1
+_PRIVATE, _COMMIT = 1, 2  # enum lint_role of native/engine/lint/lint.h
 
 
 class StackRoles:
@@ -36,9 +40,12 @@ class StackRoles:
         self._trace = trace
         self._modules = _module_names(trace)
         self._symbols = Symbolizer()
+        self._calls = CallSites()
 
     def internal(self) -> bytes:
-        """For each stack number, from 0 on, 1 if it is inside a library of persistent memory, else 0."""
+        """For each stack number, from 0 on: 0 if it is the program's own; inside a library of persistent memory 1, or
+        2 at the end of a transaction, which makes persistent what the program stored in it.
+        """
         found = bytearray(len(self._trace.table(TableKind.STACK)) + 1)
         libraries = {number for number, path in self._modules.items() if _is(_LIBRARY, path)}
         if not libraries:
@@ -47,7 +54,9 @@ class StackRoles:
         names = self._symbols.resolve(set(entries.values()))
         for stack, entry in entries.items():
             function = names[entry][-1].function  # the one that others were inlined into
-            found[stack] = not _FOR_ITS_CALLER.fullmatch(function)
+            entered = {function} | self._called(stack, entry)
+            if not any(map(_FOR_ITS_CALLER.fullmatch, entered)):
+                found[stack] = _COMMIT if any(map(_ENDS_TRANSACTION.fullmatch, entered)) else _PRIVATE
         return bytes(found)
 
     def in_c_library(self, stack: int) -> bool:
@@ -66,6 +75,12 @@ class StackRoles:
             elif not _is(_C_LIBRARY, self._modules.get(ref, "")):
                 break
         return entry
+
+    def _called(self, stack: int, entry: tuple[str, int]) -> frozenset[str]:
+        """What the frame that entered the library says in its call."""
+        frames = [(self._modules.get(ref, ""), address) for _, ref, address in self._frames(stack).tolist()]
+        callers = frames[frames.index(entry) + 1 :]
+        return self._calls.entered(*callers[0]) if callers and callers[0][0] else frozenset()
 
     def _frames(self, stack: int) -> npt.NDArray[np.void]:
         data = self._trace.entry(TableKind.STACK, stack) if stack else b""
