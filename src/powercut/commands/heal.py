@@ -88,7 +88,7 @@ def command(
     """
     from powercut.commands.outcome import Outputs
     from powercut.guard.log import require_log
-    from powercut.guard.log_folder import nobody_uses, nobody_writes
+    from powercut.guard.log_folder import nobody_supervises, nobody_uses, nobody_writes
     from powercut.heal.changes import undo as undo_healing
     from powercut.heal.healer import MODES
     from powercut.heal.session import Restart, Session
@@ -102,7 +102,7 @@ def command(
     outputs = Outputs(tuple((name, file) for name, file in (("json", json_file), ("html", html_file)) if file))
     folder = Path(undo).parent if undo else Path(log)
     require_log(folder, "Give heal-N.json in the folder of the log." if undo else "Give its folder with --log.")
-    with nobody_writes(folder):
+    with nobody_supervises(folder), nobody_writes(folder):
         if undo:
             _say(f"restored {undo_healing(Path(undo))} to what it held before it was healed")
             return int(ExitCode.NOTHING_FOUND)
