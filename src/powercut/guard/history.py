@@ -60,6 +60,10 @@ class History:
         """A range as it would be if some records (indices) had never been."""
         return self.pieces.content(start, end, without)
 
+    def before(self, record: int, start: int, end: int, without: Container[int] = ()) -> bytes:
+        """A range as it was just before a record, if some had never been."""
+        return self.pieces.content_before(record, start, end, without)
+
     def is_of_this_pool(self) -> bool:
         """Whether the file is the one that the log tells of, and no other that has its name.
 

@@ -65,6 +65,14 @@ class Pieces:
                 self.lay(piece, content, start)
         return content.tobytes()
 
+    def content_before(self, record: int, start: int, end: int, without: Container[int] = ()) -> bytes:
+        """The same as it was before a record."""
+        content = self.at_first(start, end)
+        for piece in self.table[self.touching(start, end, until=record)].tolist():
+            if piece[0] not in without:
+                self.lay(piece, content, start)
+        return content.tobytes()
+
     def authors(self, start: int, end: int) -> npt.NDArray[np.int64]:
         """For each byte of a range the record that made it what it is; -1: none."""
         made = np.full(end - start, -1)

@@ -67,6 +67,7 @@ class Origins:
 
     Attributes:
         incomplete: some sets of labels are too small.
+        loaded: when each number was loaded last; larger is later.
         stacks: where it failed, or where its threads were last, if that was asked for; what is nearest first.
     """
 
@@ -74,6 +75,7 @@ class Origins:
     faults: list[Fault]
     threads: list[Thread]
     incomplete: bool
+    loaded: Mapping[int, int]
     stacks: list[tuple[Frame, ...]]
 
 
@@ -115,7 +117,7 @@ class FailingRestart:
             attempt = self._trace(copy, Path(notes), board, first)
             faults, threads = board.faults(), board.threads()
             where = _stacks(Path(notes) / _TRACE, faults, threads) if stacks else []
-            return Origins(attempt, faults, threads, bool(board.lost or board.refused), where)
+            return Origins(attempt, faults, threads, bool(board.lost or board.refused), board.loaded(), where)
 
     def touches(self, label: Label) -> Touches:
         """A run that tells which of the labelled bytes matter to the command at all."""

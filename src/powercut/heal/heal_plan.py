@@ -70,14 +70,17 @@ def make_plan(history: History, origins: Origins) -> Plan:
 
 
 def steps_for(history: History, suspects: Iterable[tuple[int, str]]) -> list[Step]:
-    """Steps for records that are suspected, and why; of one that an earlier step covers, none."""
+    """Steps for records that are suspected, and why; none for those that an earlier step is about.
+
+    One that an earlier step takes back because it made the object into which this one wrote has a step of its own.
+    """
     groups, allocator = Groups(history), Allocator(history)
     covered: set[int] = set()
     steps = []
     for record, why in suspects:
         if record not in covered and not history.log.is_library[record] and not allocator.owns(record):
             records = groups.with_record(record)
-            covered |= records
+            covered |= groups.own(record)
             steps.append(Step(record, records, why))
     return steps
 
@@ -88,21 +91,26 @@ def together(steps: Iterable[Step]) -> frozenset[int]:
 
 
 def _suspects(origins: Origins) -> Iterator[tuple[int, str]]:
-    """Records by how near they came to the fault; of one distance the newest first."""
+    """Records by how near they came to the fault; of one distance those first that were loaded last.
+
+    An address that was found by a walk along a list depends on all links on the way. Of these the first ones are the
+    newest, mostly, and the last one is where the walk went wrong.
+    """
+
+    def in_order(numbers: Iterable[int], why: str) -> Iterator[tuple[int, str]]:
+        latest = sorted(numbers, key=lambda number: (origins.loaded.get(number, 0), number), reverse=True)
+        return ((number - 1, why) for number in latest)
+
     for fault in origins.faults:
         for use in fault.operands:
             how = use.kind.name.lower()
-            yield from _newest(use.labels, f"was used by the failing instruction, as the address of a {how}")
+            yield from in_order(use.labels, f"was used by the failing instruction, as the address of a {how}")
     threads = [fault.thread for fault in origins.faults] or origins.threads
     for thread in threads:
         for distance, branch in enumerate(thread.branches):
-            yield from _newest(branch.labels, f"decided branch {distance + 1} before the end")
+            yield from in_order(branch.labels, f"decided branch {distance + 1} before the end")
         for use in thread.uses:
-            yield from _newest(use.labels, "was used as an address shortly before the end")
-
-
-def _newest(numbers: Iterable[int], why: str) -> Iterator[tuple[int, str]]:
-    return ((number - 1, why) for number in sorted(numbers, reverse=True))
+            yield from in_order(use.labels, "was used as an address shortly before the end")
 
 
 class Groups:
@@ -117,14 +125,21 @@ class Groups:
 
     def with_record(self, record: int) -> frozenset[int]:
         """All of the record, its transaction, and what was written later into objects that it made."""
+        found = self.own(record)
+        number = int(self._transactions[record])
+        if number:
+            for made in self._allocated[self._transactions[self._allocated] == number].tolist():
+                found |= self._later_in(made)
+        return frozenset(found)
+
+    def own(self, record: int) -> set[int]:
+        """All of the record, and of its transaction."""
         found = set(self._history.parts_of(record))
         number = int(self._transactions[record])
         if number:
             own = (self._transactions[self._history.changes] == number) & ~self._is_library
             found |= set(self._history.changes[own].tolist())
-            for made in self._allocated[self._transactions[self._allocated] == number].tolist():
-                found |= self._later_in(made)
-        return frozenset(found)
+        return found
 
     @property
     def _is_library(self) -> np.ndarray:

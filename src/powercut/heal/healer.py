@@ -20,12 +20,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import cached_property
 from pathlib import Path
 
 from powercut.guard.history import History
 from powercut.heal.dependents import dependents, made_by_same_line
 from powercut.heal.failing_restart import Attempt, FailingRestart
 from powercut.heal.heal_plan import Plan, Step, labels, make_plan, steps_for, together
+from powercut.heal.references import References
 from powercut.heal.reversion import Patch, apply, patches
 from powercut.heal.taint import LabelRange
 from powercut.minimise import fewest, needed
@@ -55,7 +57,7 @@ class Healing:
     seconds: float
 
 
-@dataclass(slots=True)
+@dataclass
 class Healer:
     """Tries what a plan suggests.
 
@@ -75,6 +77,10 @@ class Healer:
     reorder: Reorder | None = None
     recovery: Sequence[Patch] = ()
     _tried: dict[Records, Attempt] = field(default_factory=dict)
+
+    @cached_property
+    def _references(self) -> References:
+        return References(self.history)
 
     def heal(self, plan: Plan) -> Healing | None:
         """Find a way; None if there is none."""
@@ -117,6 +123,7 @@ class Healer:
         """Do it in a copy of the pool."""
         apply(file, self.recovery)
         apply(file, patches(self.history, file, records))
+        apply(file, self._references.relinked(records))
 
     def _purge(self, steps: list[Step]) -> Records | None:
         ways = (self._follow, self._alone_or_together, self._lines, self._older_versions)
