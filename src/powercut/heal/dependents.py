@@ -18,12 +18,12 @@ from powercut.heal.references import References
 Records = frozenset[int]
 
 
-def dependents(history: History, records: Records) -> Records:
+def dependents(history: History, records: Records, references: References | None = None) -> Records:
     """Updates that hold an object's offset, as PMDK's object ids do, of objects whose making is taken back.
 
     And those that depend on them in their turn; not those that can refer to something else (`references`).
     """
-    references, groups = References(history), Groups(history)
+    references, groups = references or References(history), Groups(history)
     found, waiting, seen = set(records), list(records), set[int]()
     relinked = {patch.offset for patch in references.relinked(records)}
     while waiting:

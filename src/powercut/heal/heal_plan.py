@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,10 @@ from powercut.arrays import distinct
 from powercut.guard.history import History
 from powercut.guard.log import RecordKind
 from powercut.heal.allocator import Allocator
-from powercut.heal.failing_restart import Origins
+from powercut.heal.failing_restart import Attempt, Origins
 from powercut.heal.taint import LabelRange
+
+_NEWEST = 16  # updates that are suspected because they came last
 
 
 @dataclass(slots=True)
@@ -45,11 +48,14 @@ class Plan:
     Attributes:
         updates: how many updates the log knows, to compare.
         incomplete: the run under taint lost track of something.
+        tainted: how the run under taint ended, if that was otherwise than without; then the steps are no more than the
+            newest updates, behind those that this run suggests.
     """
 
     steps: list[Step] = field(default_factory=list)
     updates: int = 0
     incomplete: bool = False
+    tainted: Attempt | None = None
 
     def batches(self, size: int) -> list[Step]:
         """The steps, so many as one."""
@@ -64,9 +70,12 @@ def labels(history: History, file: Path, without: Collection[int] = ()) -> list[
     return [LabelRange(inode, start, end - start, record + 1) for record, start, end in left.tolist()]
 
 
-def make_plan(history: History, origins: Origins) -> Plan:
-    """The steps that a run under taint suggests."""
-    return Plan(steps_for(history, _suspects(origins)), history.updates, origins.incomplete)
+def make_plan(history: History, origins: Origins, failed: Attempt) -> Plan:
+    """The steps that a run under taint suggests, and if it did not fail as a plain one, what else is known."""
+    differs = not origins.attempt.resembles(failed)
+    suspects = chain(_suspects(origins), _by_time(history)) if differs else _suspects(origins)
+    tainted = origins.attempt if differs else None
+    return Plan(steps_for(history, suspects), history.updates, origins.incomplete, tainted)
 
 
 def steps_for(history: History, suspects: Iterable[tuple[int, str]]) -> list[Step]:
@@ -111,6 +120,25 @@ def _suspects(origins: Origins) -> Iterator[tuple[int, str]]:
             yield from in_order(branch.labels, f"decided branch {distance + 1} before the end")
         for use in thread.uses:
             yield from in_order(use.labels, "was used as an address shortly before the end")
+
+
+def _by_time(history: History) -> Iterator[tuple[int, str]]:
+    """The newest updates, what each line wrote last, and older ones, farther and farther from each other.
+
+    The last ones tell rollback how far it may go back.
+    """
+    newest = history.changes[::-1]
+    for record in newest[:_NEWEST].tolist():
+        yield record, "is one of the last updates"
+    sites = history.log.records["site"][newest]
+    for record in newest[np.sort(np.unique(sites, return_index=True)[1])].tolist():
+        yield record, "is what its line wrote last"
+    distance = _NEWEST
+    while distance < len(newest):
+        yield int(newest[distance]), "is a moment to go back to"
+        distance *= 2
+    if len(newest):
+        yield int(newest[-1]), "is the oldest update of the log"
 
 
 class Groups:
