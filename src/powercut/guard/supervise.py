@@ -17,8 +17,9 @@ from threading import Timer
 
 from powercut.errors import EnvironmentFailure
 from powercut.guard.endings import OF_A_SHELL, Ending, place_calls, read_fault, remember, remembered, source_of
+from powercut.guard.history import History
 from powercut.guard.housekeeping import Housekeeping
-from powercut.guard.log import GuardLog, last_segment, segments_of
+from powercut.guard.log import CHANGES, GuardLog, RecordKind, last_segment, segments_of
 from powercut.guard.log_folder import is_written, nobody_supervises
 from powercut.guard.preparation import NoRoomError, environment, make_folder
 from powercut.guard.reclaim import VERSIONS
@@ -159,6 +160,10 @@ class Supervisor:
 
     def _say_what_is_not_seen(self, segment: Path) -> None:
         """What an operator must know who relies on the log."""
+        if self._is_blind(segment):
+            text = "the service changed its pool, but nothing of that was logged: it makes data durable by itself"
+            hint = "Is libpmem linked statically? Link the shared one, or build the service with powercut cc."
+            self._say(f"{text}. {hint} [guard-blind]")
         if not _holds_something(segment):
             hint = f"{_POOLS} Run the service in the foreground: guard does not see it in the background."
             self._say(f"the service mapped no pool, so nothing was logged. {hint} [guard-nothing]")
@@ -166,6 +171,20 @@ class Supervisor:
         if is_written(self._folder):
             text = "the service ended, but a program it started is still running. guard does not see how that ends."
             self._say(f"{text} Run the service in the foreground. [guard-background]")
+
+    def _is_blind(self, first: Path) -> bool:
+        """Whether this run logged that it mapped pools, and no change of them, and a pool is not what the log says."""
+        written = [path for number, path in segments_of(self._folder).items() if number >= int(first.stem)]
+        if len(written) != 1 or not written[0].stat().st_size:
+            return False
+        log = GuardLog(self._folder)
+        starts = log.of_kind(RecordKind.START)
+        run = int(starts[-1]) if len(starts) else 0
+        if (log.of_kind(*CHANGES) > run).any():
+            return False
+        pools = [pool for pool in log.pools.values() if pool.path.exists() and pool.base.exists()]
+        histories = [history for pool in pools if (history := History(log, pool)).is_of_this_pool()]
+        return any(any(True for _ in history.differences()) for history in histories)
 
     def _wait(self, service: subprocess.Popen[bytes]) -> Ending | None:
         """Until the service ends (None), or its check says that it should."""
