@@ -200,9 +200,9 @@ def guard_command(log: Path) -> list[str]:
     return [str(POWERCUT), "guard", "--restarts", "0", "--log", str(log), "--"]
 
 
-def build(folder: Path) -> None:
-    """Compile the services into a folder."""
-    for name in sorted({fault.program for fault in FAULTS}):
+def build(folder: Path, faults: Sequence[HardFault] | None = None) -> None:
+    """Compile the services of some faults, by default the twelve, into a folder."""
+    for name in sorted({fault.program for fault in faults or FAULTS}):
         sources = [str(SERVICES / f"{name}.c"), str(SERVICES / "service.c")]
         options = ["-g", "-O1", "-Wall", "-Wextra", "-Wno-clobbered", "-Werror", "-o", str(folder / name)]
         subprocess.run(["gcc", *options, *sources, "-lpmemobj", "-lpmem", "-pthread"], check=True)

@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "core.h"
 #include "instrument.h"
+#include "limits.h"
 #include "program.h"
 #include "race/race.h"
 #include "ranges.h"
@@ -41,6 +42,7 @@ static void after_options(void) {
     pc_program_rename(); /* finds the arguments by the environment: before that changes */
     pc_core_clean_environment();
     pc_race_start();
+    pc_limits_init();
     pc_hello();
     pc_origins_open();
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -131,6 +132,34 @@ def test_a_log_that_is_written_for_ever_stays_small(tmp_path: Path) -> None:
     kept = keep * len(places) * 3 * 64  # each version with its allocation and free, a line each
     assert most <= 2 * (kept + 1024) + floor + 4096
     assert size_of(tmp_path) < 200 * 30 * 64 / 4, "that is not what it would have been anyway"
+
+
+def test_a_large_fill_with_many_small_changes_in_it_takes_time_in_proportion(tmp_path: Path) -> None:
+    """A part of a fill is looked at once, however many other parts there are; else this takes ten seconds and more."""
+    size = 1 << 20
+    write_segment(tmp_path, 1, start_of_log(tmp_path, bytes(size)))
+    small = [(RecordKind.UPDATE, at, bytes([i]) * 8, 0) for i in range(4) for at in range(0, size, 256)]
+    write_segment(tmp_path, 2, numbered([(RecordKind.FILL, 0, b"x" * size, 0), *small], FIRST))
+    began = time.process_time()
+    assert reclaim_ended(tmp_path, 3, floor=0) is not None
+    assert time.process_time() - began < 2
+
+
+def test_a_log_is_reclaimed_in_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest segments first, as much as is kept: a step that is killed costs no more than that."""
+    monkeypatch.setattr("powercut.guard.reclaim._STEP", 3 * SEGMENT)
+    truth, sequence = Truth(BASE), FIRST
+    write_segment(tmp_path, 1, start_of_log(tmp_path, BASE))
+    for number in range(2, 12):
+        made = numbered([(RecordKind.UPDATE, 8 * i, bytes([number]) * 8, 0) for i in range(9)], sequence)
+        truth.add(made)
+        write_segment(tmp_path, number, made, first=sequence, size=SEGMENT)
+        sequence += len(made)
+    sizes = []
+    while (done := reclaim(tmp_path, 3, floor=SEGMENT)) is not None:
+        sizes.append(done.before)
+        assert truth.wrong(tmp_path, 3) == []
+    assert len(sizes) == 3 and max(sizes) < 4 * SEGMENT
 
 
 def test_what_explains_the_kept_records_is_kept(tmp_path: Path) -> None:

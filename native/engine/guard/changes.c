@@ -37,15 +37,25 @@ static bool settle(struct reclaim *reclaim, struct entry *entry, uint64_t from, 
     return fate != PC_FOLDED || fold(reclaim, part, data);
 }
 
+/* Where in a change the bytes end that have the effect of those before them: it is looked for once, however
+ * many parts with fates of their own there are. */
+struct run {
+    uint64_t end;
+    bool effective;
+};
+
 /* The bytes of a change, from one on, that have the same fate as that one; 0 without memory. */
 static uint64_t next_part(struct reclaim *reclaim, const struct entry *entry, uint64_t from,
-                          enum pc_fate *fate) {
+                          struct run *effects, enum pc_fate *fate) {
     struct pc_guard_record record = entry->record;
-    bool effective;
-    uint64_t size = pc_effects_run(&reclaim->effects, entry->effects, from, record.size, &effective);
+    if (from >= effects->end)
+        effects->end =
+            from + pc_effects_run(&reclaim->effects, entry->effects, from, record.size, &effects->effective);
+    uint64_t size = effects->end - from;
     *fate = PC_VOID;
-    return effective ? pc_versions_add(&reclaim->versions, record.pool, record.offset + from, size, fate)
-                     : size;
+    return effects->effective
+               ? pc_versions_add(&reclaim->versions, record.pool, record.offset + from, size, fate)
+               : size;
 }
 
 /* Bytes of a change that are no version can be kept with others all the same if they say what the version
@@ -72,9 +82,10 @@ bool pc_reclaim_change(struct reclaim *reclaim, struct entry *entry) {
     if (stays_whole(reclaim, entry))
         return keep(reclaim, entry);
     enum pc_fate fate = PC_VOID, next;
+    struct run effects = {0};
     uint64_t from = 0, until = 0, all = entry->record.size;
     for (uint64_t at = 0, size; at < all; at += size) {
-        size = next_part(reclaim, entry, at, &next);
+        size = next_part(reclaim, entry, at, &effects, &next);
         if (!size)
             return false;
         if (next == PC_VOID && fate == PC_KEPT) {
@@ -95,10 +106,17 @@ bool pc_reclaim_change(struct reclaim *reclaim, struct entry *entry) {
     return settle(reclaim, entry, from, until - from, fate);
 }
 
-bool pc_reclaim_base(const struct reclaim *reclaim, const struct entry *entry) {
+bool pc_reclaim_base(struct reclaim *reclaim, const struct entry *entry) {
     struct pc_guard_record record = entry->record;
-    return record.kind != PC_GUARD_BASE || stays_whole(reclaim, entry) ||
-           pc_write_all(reclaim->bases[record.pool], entry->data, record.size, (off_t)record.offset);
+    if (record.kind != PC_GUARD_BASE || stays_whole(reclaim, entry))
+        return true;
+    int base = reclaim->bases[record.pool];
+    reclaim->based += record.size;
+    if (reclaim->based > PC_AT_ONCE) {
+        pc_write_back(base);
+        reclaim->based = 0;
+    }
+    return pc_write_all(base, entry->data, record.size, (off_t)record.offset);
 }
 
 bool pc_reclaim_see(struct reclaim *reclaim, struct entry *entry) {

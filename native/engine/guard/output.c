@@ -1,11 +1,11 @@
+#define _GNU_SOURCE
 #include "guard/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { BUFFER = 4 << 20 };
 
 bool pc_write_all(int file, const char *data, size_t size, off_t at) {
     while (size > 0) {
@@ -21,6 +21,11 @@ bool pc_write_all(int file, const char *data, size_t size, off_t at) {
     return true;
 }
 
+void pc_write_back(int file) {
+    sync_file_range(file, 0, 0,
+                    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 bool pc_guard_flush(struct pc_guard_output *output) {
     if (!pc_write_all(output->file, output->buffer, output->filled, -1))
         return false;
@@ -31,10 +36,13 @@ bool pc_guard_flush(struct pc_guard_output *output) {
 
 bool pc_guard_put(struct pc_guard_output *output, const struct pc_guard_record *record, const char *data) {
     uint64_t size = pc_guard_written(record->kind, record->size), slot = pc_guard_slot(record);
-    if (!output->buffer && !(output->buffer = malloc(BUFFER)))
+    if (!output->buffer && !(output->buffer = malloc(PC_AT_ONCE)))
         return false;
-    if (output->filled + slot > BUFFER && !pc_guard_flush(output))
-        return false;
+    if (output->filled + slot > PC_AT_ONCE) {
+        if (!pc_guard_flush(output))
+            return false;
+        pc_write_back(output->file);
+    }
     struct pc_guard_record summed = *record;
     char *to = output->buffer + output->filled;
     memcpy(to, record, sizeof *record);

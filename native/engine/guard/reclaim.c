@@ -44,6 +44,15 @@ static void drop_orphans(struct reclaim *reclaim) {
         reclaim->bases[pool] = mapped[pool] ? reclaim->bases[pool] : -1;
 }
 
+/* The records of one thread have an order already. */
+static void put_in_order(struct reclaim *reclaim) {
+    bool ordered = true;
+    for (size_t i = 1; i < reclaim->count && ordered; i++)
+        ordered = reclaim->entries[i - 1].record.sequence <= reclaim->entries[i].record.sequence;
+    if (!ordered)
+        qsort(reclaim->entries, reclaim->count, sizeof *reclaim->entries, by_sequence);
+}
+
 /* False: without memory (ENOMEM), or a file could not be written: errno. */
 static bool run(struct reclaim *reclaim, const Py_buffer *segments, Py_ssize_t count) {
     errno = ENOMEM;
@@ -52,8 +61,7 @@ static bool run(struct reclaim *reclaim, const Py_buffer *segments, Py_ssize_t c
     for (Py_ssize_t i = 0; i < count; i++)
         if (!pc_guard_each(segments[i].buf, (uint64_t)segments[i].len, gather, reclaim))
             return false;
-    if (reclaim->count)
-        qsort(reclaim->entries, reclaim->count, sizeof *reclaim->entries, by_sequence);
+    put_in_order(reclaim);
     drop_orphans(reclaim);
     for (size_t i = 0; i < reclaim->count; i++)
         if (!pc_reclaim_base(reclaim, &reclaim->entries[i]))

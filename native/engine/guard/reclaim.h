@@ -25,6 +25,7 @@ struct reclaim {
     struct pc_map transactions; /* of changes that are kept */
     struct pc_map places;       /* how many allocations, or frees, of a place were met */
     uint64_t bound, folded;
+    uint64_t based; /* bytes written into bases since the last one was written back */
     struct pc_guard_output output;
     int bases[PC_POOLS]; /* a pool without a base stays as it is */
 };
@@ -49,7 +50,7 @@ static inline bool stays_whole(const struct reclaim *reclaim, const struct entry
 /* guard/changes.c. All of them: false without memory, or if a file could not be written. */
 
 /* Writes into a base what a record says that it shall be. */
-bool pc_reclaim_base(const struct reclaim *reclaim, const struct entry *entry);
+bool pc_reclaim_base(struct reclaim *reclaim, const struct entry *entry);
 /* In the order in which it happened: what each change did. */
 bool pc_reclaim_see(struct reclaim *reclaim, struct entry *entry);
 /* In the opposite order: what of a change is kept. */

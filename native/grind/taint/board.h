@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define PC_LABELS_MAGIC   0x4c424c50u /* "PLBL" */
-#define PC_LABELS_VERSION 2u
+#define PC_LABELS_VERSION 3u
 #define PC_LABEL_THREADS  500 /* as PC_CHANNEL_SLOTS */
 #define PC_LABEL_BRANCHES 64
 #define PC_LABEL_USES     4
@@ -63,11 +63,12 @@ struct pc_label_range {
     uint64_t inode, offset, length, number;
     uint32_t touched; /* enum pc_label_touch, several added; the tracer's */
     uint32_t reserved;
+    uint64_t loaded; /* order of its last load by the board's owner; 0: none; the tracer's */
 };
 
 /* The use of a labelled value that may fault. */
 struct pc_label_use {
-    uint64_t order;       /* over all uses and branches; 0: none */
+    uint64_t order;       /* over all uses, branches and loads of ranges; 0: none */
     uint64_t pc, address; /* of the instruction; accessed, or jumped to */
     uint32_t labels;      /* a set (sets.h) */
     uint32_t kind;        /* enum pc_label_use_kind */

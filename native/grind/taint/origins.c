@@ -7,6 +7,7 @@
 
 #include "faults.h"
 #include "memory.h"
+#include "ranges.h"
 #include "records.h"
 #include "requests.h"
 #include "sets.h"
@@ -114,6 +115,32 @@ static void on_sink_call(pc_labels labels) {
         pc_labels_each(labels, record_effect, &effects);
 }
 
+/* When a range was loaded last: of the many that a walk along a list depends on, those count most that were
+ * loaded just before it failed. Loads follow each other, so the range is mostly the one before. */
+static void note_load(ULong inode, ULong from, ULong to) {
+    static struct pc_label_range *last;
+    struct pc_label_range *end = ranges + board->range_count, *range = last;
+    if (range == NULL || range->inode != inode || range->offset > from ||
+        range->offset + range->length <= from)
+        range = pc_origins_ranges(inode, from, &end);
+    for (; range < end && range->inode == inode && range->offset < to; range++) {
+        range->loaded = ++board->order;
+        last = range;
+    }
+}
+
+static pc_labels on_load(pc_site site, Addr address, UInt size) {
+    const struct pc_range *range = pc_origins_board == NULL ? NULL : pc_range_from(address);
+    Addr stop = address + size;
+    for (; range != NULL && range->start < stop; range = pc_range_from(range->end)) {
+        Addr from = address > range->start ? address : range->start;
+        Addr to = stop < range->end ? stop : range->end;
+        note_load(pc_files[range->file].inode, range->offset + (from - range->start),
+                  range->offset + (to - range->start));
+    }
+    return 0; /* the labels are at the bytes already */
+}
+
 static SizeT board_size(Int descriptor) {
     struct vg_stat status;
     return VG_(fstat)(descriptor, &status) == 0 && status.size > 0 ? (SizeT)status.size : 0;
@@ -137,8 +164,10 @@ void pc_origins_open(void) {
     }
     pc_labelled_painter = paint_page;
     pc_taint_wanted = True;
-    if ((board->flags & PC_LABELS_FAULTS) != 0)
+    if ((board->flags & PC_LABELS_FAULTS) != 0) {
         pc_faults_wanted = True;
+        pc_taint_source = on_load;
+    }
     if ((board->flags & PC_LABELS_EFFECTS) != 0) {
         pc_taint_sink = on_sink;
         pc_taint_sink_call = on_sink_call;

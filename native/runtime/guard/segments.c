@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/single_threaded.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 enum { WORD = 8, PAGE = 4096 };
+enum { PATIENCE = 500, NAP = 2 }; /* milliseconds */
 
 struct segment {
     char *at; /* NULL: it is no longer in memory; this structure stays, since a thread may still look at it */
@@ -156,10 +158,24 @@ static void complete_full(void) {
     }
 }
 
+/* The supervisor makes the log smaller meanwhile. Where it cannot keep pace, it holds a lock until it has
+ * caught up: without it the log would grow for as long as the program writes. If it is killed, so is its
+ * lock; and a program that waited long goes on. */
+static void be_patient(void) {
+    int brake = openat(folder, "brake", O_RDONLY | O_CLOEXEC);
+    const struct timespec nap = {.tv_nsec = NAP * 1000000L};
+    if (brake < 0)
+        return;
+    for (int left = PATIENCE; left > 0 && flock(brake, LOCK_SH | LOCK_NB) != 0; left -= NAP)
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+    close(brake);
+}
+
 /* A writer met the end of a segment. All who got room there said before that they need it. */
 static void leave_full(struct segment *segment) {
     pthread_mutex_lock(&turning);
     if (atomic_load(&current) == segment) {
+        be_patient();
         if (!turn())
             atomic_store(&current, NULL);
         segment->older = full;

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     help="LLVM bitcode of the service, to order the plan better; may be repeated.",
 )
 @seconds_option("--timeout", 30.0, "A restart that takes longer counts as hung.")
+@seconds_option("--budget", 600.0, "Time for trying; then heal offers the best that it has found.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only show what would be undone.")
 @click.option("--leaks", is_flag=True, help="Free objects that nothing can reach; undo nothing.")
 @click.option("--untouched", is_flag=True, help="With --leaks: free all objects that the restart does not touch.")
@@ -63,6 +64,7 @@ def command(
     batch: int,
     bitcode: tuple[str, ...],
     timeout: float,
+    budget: float,
     only_plan: bool,
     leaks: bool,
     untouched: bool,
@@ -75,9 +77,11 @@ def command(
 
     After --, give a command that restarts the service and exits with 0 if it works. heal runs it on copies of the
     pool's folder: first under taint tracking, to find the updates that led to the fault, then with more and more of
-    these updates undone. Once the restart works, heal asks you, changes the pool, and keeps what it overwrote.
+    these updates undone. Once the restart works, heal asks you, changes the pool, and keeps what it overwrote. Ctrl-C
+    ends the search, and heal offers the best that it has found so far.
 
-    Exits with 0 if the pool was healed (with --plan: if there is a plan), 1 if nothing helped or you declined.
+    Exits with 0 if the pool was healed (with --plan: if there is a plan) or the service works, 1 if nothing helped or
+    you declined.
 
     \b
     powercut heal --plan -- ./restart-and-ping.sh
@@ -88,8 +92,9 @@ def command(
     """
     from powercut.commands.outcome import Outputs
     from powercut.guard.log import require_log
-    from powercut.guard.log_folder import nobody_uses, nobody_writes
+    from powercut.guard.log_folder import nobody_supervises, nobody_uses, nobody_writes
     from powercut.heal.changes import undo as undo_healing
+    from powercut.heal.heal_plan import Plan
     from powercut.heal.healer import MODES
     from powercut.heal.session import Restart, Session
 
@@ -102,18 +107,19 @@ def command(
     outputs = Outputs(tuple((name, file) for name, file in (("json", json_file), ("html", html_file)) if file))
     folder = Path(undo).parent if undo else Path(log)
     require_log(folder, "Give heal-N.json in the folder of the log." if undo else "Give its folder with --log.")
-    with nobody_writes(folder):
+    with nobody_supervises(folder), nobody_writes(folder):
         if undo:
             _say(f"restored {undo_healing(Path(undo))} to what it held before it was healed")
             return int(ExitCode.NOTHING_FOUND)
         modes = MODES if mode == "auto" else (mode,)
         chosen = Path(pool) if pool else None
         restarts, code = Restart(restart, Path.cwd(), timeout), [Path(file) for file in bitcode]
-        session = Session(folder, chosen, restarts, _say, modes, batch=batch, bitcode=code)
+        session = Session(folder, chosen, restarts, _say, modes, batch=batch, budget=budget, bitcode=code)
         with nullcontext() if only_plan else nobody_uses(session.history.pool.path):
             if leaks:
                 return _free(session, untouched=untouched, only_plan=only_plan, yes=yes)
-            plan, first = session.plan()
+            first = session.restart()
+            plan = Plan() if first.healed else session.plan()[0]
             return _heal(session, plan, first, outputs, only_plan=only_plan, yes=yes)
 
 
@@ -125,20 +131,26 @@ def _heal(session: Session, plan: Plan, first: Attempt, outputs: Outputs, *, onl
     from powercut.report.html.heal import render
     from powercut.runs.store import to_json
 
-    click.echo(plan_text(session, plan, first), nl=False, err=outputs.in_pipe)
-    _compare(session, first)
-    if only_plan or not plan.steps:
-        result = Result(HealOutcome.PLANNED if plan.steps else HealOutcome.EMPTY)
+    if first.healed:
+        _say("the service restarts and works. There is nothing to undo. [nothing-to-heal]")
+        result = Result(HealOutcome.WELL)
     else:
+        click.echo(plan_text(session, plan, first), nl=False, err=outputs.in_pipe)
+        _compare(session, first)
+        result = Result(HealOutcome.PLANNED if plan.steps else HealOutcome.EMPTY)
+    if plan.steps and not only_plan:
         result = _try(session, plan, in_pipe=outputs.in_pipe, yes=yes)
     forms = {"json": to_json, "html": render}
 
     def written(name: str, file: str) -> None:
         write(lambda: forms[name](heal_document(session, plan, first, result)), file)
 
-    well = result.outcome in (HealOutcome.PLANNED, HealOutcome.HEALED)
+    well = result.outcome in (HealOutcome.PLANNED, HealOutcome.HEALED, HealOutcome.WELL)
     actions = [partial(written, name, file) for name, file in outputs.files]
-    return do_all(actions, int(ExitCode.NOTHING_FOUND if well else ExitCode.FINDINGS))
+    code = do_all(actions, int(ExitCode.NOTHING_FOUND if well else ExitCode.FINDINGS))
+    if result.outcome is HealOutcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    return code
 
 
 def _try(session: Session, plan: Plan, *, in_pipe: bool, yes: bool) -> Result:
@@ -146,9 +158,14 @@ def _try(session: Session, plan: Plan, *, in_pipe: bool, yes: bool) -> Result:
     from powercut.report.heal_document import HealOutcome, Result
 
     healing, pool = session.heal(plan), session.history.pool.path
+    if healing is None and session.is_interrupted:
+        return Result(HealOutcome.INTERRUPTED)
     if healing is None:
-        _say("no step of the plan helps. The pool is unchanged. [heal-failed]")
+        why = "nothing helped before --budget was over" if session.is_over else "no step of the plan helps"
+        _say(f"{why}. The pool is unchanged. [heal-failed]")
         return Result(HealOutcome.FAILED)
+    if healing.is_cut_short:
+        _say("the search ended early; this is the best that was found so far, and less may be enough [heal-cut-short]")
     updates, size = discarded(session.history, healing.records)
     share = 100 * updates / max(1, plan.updates)
     click.echo(

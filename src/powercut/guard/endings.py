@@ -44,8 +44,18 @@ class Ending:
             return self.code in TOLD
         return self.how == "told" or (self.how, self.code) == ("exit", 0)
 
+    @property
+    def is_from_outside(self) -> bool:
+        """Whether somebody else ended it, as an operator does, or the kernel when memory is short: no fault of a pool.
+
+        No program is killed so by what it does with its own memory.
+        """
+        return (self.how, self.code) == ("signal", signal.SIGKILL)
+
     def resembles(self, other: Ending) -> bool:
         """Whether this is loosely the same fault: how, code and place agree, and half of the calls do."""
+        if self.is_from_outside:
+            return False
         if (self.how, self.code, self.calls[:1]) != (other.how, other.code, other.calls[:1]):
             return False
         shared = len(set(self.calls) & set(other.calls))
@@ -60,7 +70,9 @@ class Ending:
     def __str__(self) -> str:
         if self.how == "signal":
             name = signal.strsignal(self.code) or str(self.code)
-            return f"was killed by signal {self.code} ({name})" + (f" in {self.calls[0]}" if self.calls else "")
+            where = f" in {self.calls[0]}" if self.calls else ""
+            by = " from outside: by somebody, or by the kernel for want of memory" if self.is_from_outside else ""
+            return f"was killed by signal {self.code} ({name}){where}{by}"
         if self.how == "exit":
             return f"exited with status {self.code}"
         return "no longer answers" if self.how == "hang" else "no longer passes its check"

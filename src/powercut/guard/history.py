@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from powercut.arrays import distinct
 from powercut.guard.log import GuardLog, Pool
 from powercut.guard.versions import versions_of
 
@@ -34,16 +35,16 @@ class History:
         self.log = log
         self.pool = pool
         self.pieces = versions_of(log, pool)
-        self.changes = np.unique(self.pieces.table["record"])
+        self.changes = distinct(self.pieces.table["record"])
 
     def overlapping(self, start: int, end: int) -> npt.NDArray[np.int64]:
         """The changes that touch a range, oldest first, as indices of records."""
-        return np.unique(self.pieces.table["record"][self.pieces.touching(start, end)])
+        return distinct(self.pieces.table["record"][self.pieces.touching(start, end)])
 
     @property
     def updates(self) -> int:
         """How many changes there are, those that are there in parts as one."""
-        return len(np.unique(self.log.records["sequence"][self.changes]))
+        return len(distinct(self.log.records["sequence"][self.changes]))
 
     def parts_of(self, record: int) -> list[int]:
         """A change with its other parts: of some, reclaiming the log has left more than one."""
@@ -58,6 +59,10 @@ class History:
     def content(self, start: int, end: int, without: Container[int] = ()) -> bytes:
         """A range as it would be if some records (indices) had never been."""
         return self.pieces.content(start, end, without)
+
+    def before(self, record: int, start: int, end: int, without: Container[int] = ()) -> bytes:
+        """A range as it was just before a record, if some had never been."""
+        return self.pieces.content_before(record, start, end, without)
 
     def is_of_this_pool(self) -> bool:
         """Whether the file is the one that the log tells of, and no other that has its name.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,11 +55,15 @@ def _make(path: Path) -> None:
 
 
 class Housekeeping:
-    """Segments are kept ready while a block runs, by a thread; `first`: the number of the first one."""
+    """Segments are kept ready while a block runs, by a thread; `first`: the number of the first one.
 
-    def __init__(self, folder: Path, first: int) -> None:
+    `begun` is called, in that thread, whenever the service has begun one.
+    """
+
+    def __init__(self, folder: Path, first: int, begun: Callable[[], None] = lambda: None) -> None:
         self._folder = folder
         self._first = first
+        self._begun = begun
         self._thread = threading.Thread(target=self._work, name="housekeeping")
 
     def __enter__(self) -> None:
@@ -87,6 +92,7 @@ class Housekeeping:
             if self._events is not None:
                 _engine.watch_read(self._events, {})
             self._keep_ready()
+            self._begun()
 
     def _keep_ready(self) -> None:
         with suppress(OSError, UsageError):  # the folder is gone: the service says what it needs

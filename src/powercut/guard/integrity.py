@@ -16,10 +16,15 @@ _HINT = "Restore the log from a copy. Nothing was changed."
 def require_whole(log: GuardLog) -> None:
     """Refuse a log of which a part is gone."""
     _require_segments(log)
+    require_bases(log, _HINT)
+
+
+def require_bases(log: GuardLog, hint: str) -> None:
+    """Refuse a log that lacks what a pool held at first."""
     for pool in log.pools.values():
         if not pool.base.exists():
             message = f"{pool.base}, the first content of {pool.path}, is missing."
-            raise UsageError("guard-log-short", message, _HINT)
+            raise UsageError("guard-log-short", message, hint)
 
 
 def _require_segments(log: GuardLog) -> None:

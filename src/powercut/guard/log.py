@@ -118,24 +118,20 @@ class GuardLog:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._segments: list[bytes] = []
-        positions, records, owners = [], [np.empty(0, RECORD)], []
+        placed, owners = [np.empty(0, PLACED)], [np.empty(0, np.uint32)]
         self._bases: dict[int, tuple[npt.NDArray[np.int64], ...]] = {}
         self.folded = 0
-        for number, (head, content) in enumerate(_read_all(folder)):
+        for number, (head, content) in enumerate(reversed(_read_all(folder))):
             self.folded = max(self.folded, int(head["folded"]))
             found = np.frombuffer(_engine.guard_records(content), PLACED)
             self._segments.append(content)
-            records.append(found["record"])
-            positions.append(found["position"])
-            owners.append(np.full(len(found), number))
+            placed.append(found)
+            owners.append(np.full(len(found), number, np.uint32))
         if not self._segments:
             hint = "Was the service run by powercut guard?"
             raise UsageError("no-guard-log", f"{folder} contains no checkpoint log.", hint)
-        together = np.concatenate(records)
-        order = np.argsort(together["sequence"], kind="stable")
-        self.records = together[order]
-        self._positions = np.concatenate(positions)[order]
-        self._owners: list[int] = np.concatenate(owners)[order].tolist()
+        together, self._owners = _in_order(np.concatenate(placed), np.concatenate(owners))
+        self.records, self._positions = together["record"], together["position"]
         self.pool_of = self.records["flags_pool"] >> 4
         self.is_library = (self.records["flags_pool"] & RecordFlag.LIBRARY) != 0
 
@@ -150,14 +146,14 @@ class GuardLog:
 
     def part(self, index: int, low: int, high: int) -> bytes:
         """Some bytes of that."""
-        segment, start = self._segments[self._owners[index]], int(self._positions[index])
+        segment, start = self._segments[int(self._owners[index])], int(self._positions[index])
         if self.records["kind"][index] == RecordKind.FILL:
             return segment[start : start + 1] * (high - low)
         return segment[start + low : start + high]
 
-    def located(self, which: npt.NDArray[np.int64]) -> tuple[list[bytes], list[int], npt.NDArray[np.int64]]:
+    def located(self, which: npt.NDArray[np.int64]) -> tuple[list[bytes], Array, Array]:
         """The segments; in which of them the data of records lie, and where."""
-        return self._segments, [self._owners[index] for index in which.tolist()], self._positions[which]
+        return self._segments, self._owners[which], self._positions[which]
 
     def of_kind(self, *kinds: RecordKind) -> npt.NDArray[np.int64]:
         """Which records are of some kinds."""
@@ -243,6 +239,15 @@ def head_of(path: Path, content: bytes) -> Head:
             "Use the version of powercut that wrote it. Nothing was changed.",
         )
     return head
+
+
+def _in_order(placed: Array, owners: Array) -> tuple[Array, Array]:
+    """Records by their sequence numbers, and the segment of each; those of one thread are so already."""
+    numbers = placed["record"]["sequence"]
+    if (numbers[1:] > numbers[:-1]).all():
+        return placed, owners
+    order = np.argsort(numbers, kind="stable")
+    return placed[order], owners[order]
 
 
 def _read_all(folder: Path) -> list[tuple[Head, bytes]]:

@@ -6,7 +6,10 @@ some records; the records that made them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+import errno
+import os
+from collections.abc import Container, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +18,8 @@ from powercut.guard.log import GuardLog, Pool
 
 PIECE = np.dtype([("record", "<i8"), ("start", "<i8"), ("end", "<i8")])
 Piece = tuple[int, int, int]
+_BLOCK = 512  # the unit of st_blocks
+_AT_ONCE = 1 << 20  # bytes
 
 
 class Pieces:
@@ -28,8 +33,7 @@ class Pieces:
         self._log = log
         self._pool = pool
         self._parts = [np.empty(0, PIECE)]
-        is_empty = pool.base.stat().st_size == 0
-        self.now: npt.NDArray[np.uint8] = np.empty(0, np.uint8) if is_empty else np.memmap(pool.base, np.uint8, "c")
+        self.now: npt.NDArray[np.uint8] = _content_of(pool.base)
         log.lay_reclaimed(pool, self.now, 0)
 
     @property
@@ -65,6 +69,14 @@ class Pieces:
                 self.lay(piece, content, start)
         return content.tobytes()
 
+    def content_before(self, record: int, start: int, end: int, without: Container[int] = ()) -> bytes:
+        """The same as it was before a record."""
+        content = self.at_first(start, end)
+        for piece in self.table[self.touching(start, end, until=record)].tolist():
+            if piece[0] not in without:
+                self.lay(piece, content, start)
+        return content.tobytes()
+
     def authors(self, start: int, end: int) -> npt.NDArray[np.int64]:
         """For each byte of a range the record that made it what it is; -1: none."""
         made = np.full(end - start, -1)
@@ -83,6 +95,39 @@ class Pieces:
     def at_first(self, start: int, end: int) -> npt.NDArray[np.uint8]:
         """A range as it was before all of them."""
         return np.frombuffer(self._log.base_of(self._pool, start, end), np.uint8).copy()
+
+
+def _content_of(path: Path) -> npt.NDArray[np.uint8]:
+    """What a file holds, to be written over in memory.
+
+    A file with holes is not mapped: on a full tmpfs, to look into a hole would end this process with SIGBUS.
+    """
+    facts = path.stat()
+    if not facts.st_size:
+        return np.empty(0, np.uint8)
+    if facts.st_blocks * _BLOCK >= facts.st_size:
+        return np.memmap(path, np.uint8, "c")
+    content = np.zeros(facts.st_size, np.uint8)  # takes memory where it is written
+    with path.open("rb", buffering=0) as file:
+        for start, end in _extents(file.fileno(), facts.st_size):
+            for at in range(start, end, _AT_ONCE):
+                part = os.pread(file.fileno(), min(_AT_ONCE, end - at), at)
+                content[at : at + len(part)] = np.frombuffer(part, np.uint8)
+    return content
+
+
+def _extents(file: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where a file holds data."""
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(file, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # only a hole is left
+                return
+            raise
+        end = os.lseek(file, start, os.SEEK_HOLE)
+        yield start, end
 
 
 def runs(marked: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -16,7 +16,9 @@ Only segments into which nobody writes any more are touched: those of programs t
 has said are complete. Their records are the oldest but for a few, which have higher numbers than the first that may
 come in a later segment: those stay as they are, and do not count as versions yet.
 
-The log is reclaimed when it has doubled, so each byte of it is moved a few times at most.
+The log is reclaimed when it has doubled, so each byte of it is moved a few times at most: in steps, the oldest
+segments first, each about as large as what is kept, so that a step that is killed costs little. Who may wait for that,
+and when, is a matter of `shrinking`.
 """
 
 from __future__ import annotations
@@ -25,9 +27,8 @@ import mmap
 import os
 import re
 import secrets
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,13 +36,12 @@ import numpy as np
 
 from powercut import _engine
 from powercut.durable import new_file
-from powercut.errors import UsageError
 from powercut.guard.log import MAGIC, SEGMENT_HEAD, VERSION, Head, SegmentState, head_of, segments_of
 from powercut.guard.log_folder import nobody_reclaims
 
 VERSIONS = 3  # of each byte
 FLOOR = 64 << 20  # bytes that may always be there: smaller logs are not worth the work
-_BETWEEN_LOOKS = 1.0  # seconds between two looks whether the log has doubled
+_STEP = 64 << 20  # bytes that are reclaimed at once, if more is not kept: a second's work
 _NO_BOUND = (1 << 64) - 1
 _BASE = re.compile(r"pool-([0-9]+)\.base")
 
@@ -54,28 +54,29 @@ class Reclaimed:
     after: int
 
 
-class Reclaiming:
-    """The log is kept small while a block runs, in which a service writes it."""
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much of a log was reclaimed, and how much was written since: bytes of segments."""
 
-    def __init__(self, folder: Path, versions: int, say: Callable[[str], None]) -> None:
-        self._folder, self._versions, self._say = folder, versions, say
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="reclaiming")
+    compacted: int
+    fresh: int
 
-    def __enter__(self) -> None:
-        self._thread.start()
+    @property
+    def bound(self) -> int:
+        """What may be written before it is time to reclaim."""
+        return max(FLOOR, self.compacted)
 
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
 
-    def _work(self) -> None:
-        while not self._over.wait(_BETWEEN_LOOKS):
-            try:
-                reclaim(self._folder, self._versions)
-            except (OSError, UsageError) as error:
-                self._say(f"cannot shrink the checkpoint log: {error} [guard-reclaim]")
-                return
+def load_of(folder: Path) -> Load:
+    """What there is to do, also while that is done."""
+    fresh = 0
+    for path in reversed(segments_of(folder).values()):
+        with suppress(FileNotFoundError), path.open("rb") as file:
+            head, size = head_of(path, file.read(SEGMENT_HEAD.itemsize)), os.fstat(file.fileno()).st_size
+            if head["state"] & SegmentState.COMPACTED:
+                return Load(size, fresh)
+            fresh += size
+    return Load(0, fresh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +92,15 @@ class _Segment:
 
 
 def reclaim(folder: Path, versions: int = VERSIONS, floor: int = FLOOR) -> Reclaimed | None:
-    """Reclaim what a service that may be running will not write any more; None: that is not worth it yet."""
+    """Reclaim what a service that may be running will not write any more, a step of it; None: not worth it yet."""
     with nobody_reclaims(folder):
         segments = _segments(folder)
         run = max((int(segment.head["run"]) for segment in segments), default=0)
-        return _reclaim(folder, *_closed(segments, run), versions, floor, run)
+        return _reclaim(folder, *_step(*_closed(segments, run)), versions, floor, run)
 
 
 def reclaim_ended(folder: Path, versions: int = VERSIONS, floor: int = FLOOR) -> Reclaimed | None:
-    """The same of a log that nobody writes (`nobody_writes` is held)."""
+    """The same of a log that nobody writes (`nobody_writes` is held), all of it."""
     return _reclaim(folder, _segments(folder), _NO_BOUND, versions, floor)
 
 
@@ -162,6 +163,20 @@ def _closed(segments: list[_Segment], run: int) -> tuple[list[_Segment], int]:
             bound = int(segment.head["first"])
             return (segments[:count], bound) if bound else ([], 0)
     return [], 0
+
+
+def _step(closed: list[_Segment], bound: int) -> tuple[list[_Segment], int]:
+    """The first of closed segments that are enough for now, and the lowest number that a record behind them may have.
+
+    As much as is kept: with less, what is kept would be moved too often.
+    """
+    enough = max(_STEP, sum(segment.size for segment in closed if segment.is_compacted))
+    fresh = 0
+    for count, segment in enumerate(closed):
+        if fresh >= enough and segment.head["first"]:  # one that was cut short by a kill tells no number
+            return closed[:count], int(segment.head["first"])
+        fresh += 0 if segment.is_compacted else segment.size
+    return closed, bound
 
 
 @contextmanager

@@ -10,23 +10,22 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 
-from powercut import _engine
-from powercut.errors import EnvironmentFailure, UsageError
+from powercut.errors import EnvironmentFailure
 from powercut.guard.endings import OF_A_SHELL, Ending, place_calls, read_fault, remember, remembered, source_of
 from powercut.guard.history import History
-from powercut.guard.housekeeping import Housekeeping, sweep
-from powercut.guard.log import GuardLog, segments_of
-from powercut.guard.log_folder import nobody_writes
-from powercut.guard.reclaim import VERSIONS, Reclaiming, reclaim_ended
+from powercut.guard.housekeeping import Housekeeping
+from powercut.guard.log import CHANGES, GuardLog, RecordKind, last_segment, segments_of
+from powercut.guard.log_folder import is_written, nobody_supervises
+from powercut.guard.preparation import NoRoomError, environment, make_folder
+from powercut.guard.reclaim import VERSIONS
+from powercut.guard.shrinking import Shrinking
 from powercut.guard.signals import HandingOn, end
-from powercut.guard.writing import catch_up
 
-_LIBRARY = Path(_engine.__file__).parent / "_native" / "lib" / "libpowercut_guard.so"
 _SOON = 10.0  # seconds in which most services have mapped their pools
 _POOLS = "guard sees pools that PMDK maps as a shared library; name others with --pool."
 
@@ -64,15 +63,28 @@ class Supervisor:
         self._watch = watch
         self._say = say
         self._versions = versions
+        self._not_written: list[Ending] = []  # of endings, where there was no room
 
     def run(self, restarts: int) -> tuple[Ending, bool]:
         """Run the service, with so many restarts after bad endings; the last ending, and whether it came back."""
+        make_folder(self._folder)
+        with nobody_supervises(self._folder):
+            return self._run(restarts)
+
+    def _finish_shrinking(self) -> None:
+        """What services leave that end soon, and by themselves, is reclaimed when none of them waits for it."""
+        if Shrinking.is_due(self._folder):
+            with HandingOn() as told, Shrinking(self._folder, self._versions, self._say) as shrinking:
+                shrinking.finish(lambda: told.was_told)
+
+    def _run(self, restarts: int) -> tuple[Ending, bool]:
         for left in range(restarts, -1, -1):
             ending, told = self._run_once()
             if ending.is_good:
+                if ending.how == "exit":
+                    self._finish_shrinking()
                 return ending, False
-            before = remembered(self._folder)
-            remember(self._folder, ending)
+            before = self._before(ending)
             where = source_of(ending.calls)
             self._say(f"the service {ending}" + (f": {where}" if where else ""))
             if before and ending.resembles(before[-1]):
@@ -83,22 +95,35 @@ class Supervisor:
                 self._say("restarting it")
         return ending, False
 
+    def _before(self, ending: Ending) -> list[Ending]:
+        """The bad endings before this one, which from now on belongs to them, even if it cannot be written down."""
+        before = [*remembered(self._folder), *self._not_written]
+        try:
+            remember(self._folder, ending)
+        except OSError as error:
+            self._not_written.append(ending)
+            self._say(f"cannot write down in {self._folder} how the service ended: {error.strerror} [guard-log-full]")
+        return before
+
     def _run_once(self) -> tuple[Ending, bool]:
         """How it ended, and whether it was told to."""
-        environment = self._environment()
+        given = self._environment()
         (self._folder / "fault").unlink(missing_ok=True)
-        segment = self._folder / f"{environment['POWERCUT_GUARD_NEXT'].split()[0]}.segment"
-        ahead = Housekeeping(self._folder, int(segment.stem))
-        reclaiming = Reclaiming(self._folder, self._versions, self._say)
-        with HandingOn() as told, self._looking_after(segment), ahead, reclaiming:
-            service = self._start(environment)
+        first = given["POWERCUT_GUARD_NEXT"].split()[0] if given else str(last_segment(self._folder) + 1)
+        segment = self._folder / f"{first}.segment"
+        shrinking = Shrinking(self._folder, self._versions, self._say)
+        ahead = Housekeeping(self._folder, int(first), shrinking.look) if given else nullcontext()
+        looking_after = self._looking_after(segment) if given else nullcontext()
+        with HandingOn() as told, looking_after, shrinking, ahead:
+            service = self._start(given)
             try:
                 told.to(service)
                 watched = self._wait(service)
             except BaseException:
                 end(service)
                 raise
-        self._say_what_is_not_seen(segment)
+        if given:
+            self._say_what_is_not_seen(segment)
         return watched or self._ending(service.returncode, segment, told=told.was_told), told.was_told
 
     def _start(self, environment: dict[str, str]) -> subprocess.Popen[bytes]:
@@ -135,16 +160,31 @@ class Supervisor:
 
     def _say_what_is_not_seen(self, segment: Path) -> None:
         """What an operator must know who relies on the log."""
+        if self._is_blind(segment):
+            text = "the service changed its pool, but nothing of that was logged: it makes data durable by itself"
+            hint = "Is libpmem linked statically? Link the shared one, or build the service with powercut cc."
+            self._say(f"{text}. {hint} [guard-blind]")
         if not _holds_something(segment):
             hint = f"{_POOLS} Run the service in the foreground: guard does not see it in the background."
             self._say(f"the service mapped no pool, so nothing was logged. {hint} [guard-nothing]")
             return
-        try:
-            with nobody_writes(self._folder):
-                pass
-        except UsageError:
+        if is_written(self._folder):
             text = "the service ended, but a program it started is still running. guard does not see how that ends."
             self._say(f"{text} Run the service in the foreground. [guard-background]")
+
+    def _is_blind(self, first: Path) -> bool:
+        """Whether this run logged that it mapped pools, and no change of them, and a pool is not what the log says."""
+        written = [path for number, path in segments_of(self._folder).items() if number >= int(first.stem)]
+        if len(written) != 1 or not written[0].stat().st_size:
+            return False
+        log = GuardLog(self._folder)
+        starts = log.of_kind(RecordKind.START)
+        run = int(starts[-1]) if len(starts) else 0
+        if (log.of_kind(*CHANGES) > run).any():
+            return False
+        pools = [pool for pool in log.pools.values() if pool.path.exists() and pool.base.exists()]
+        histories = [history for pool in pools if (history := History(log, pool)).is_of_this_pool()]
+        return any(any(True for _ in history.differences()) for history in histories)
 
     def _wait(self, service: subprocess.Popen[bytes]) -> Ending | None:
         """Until the service ends (None), or its check says that it should."""
@@ -170,41 +210,13 @@ class Supervisor:
         return Ending("check", asked.returncode) if asked.returncode else None
 
     def _environment(self) -> dict[str, str]:
-        """What the library needs to know; the log is put in order first."""
+        """What the library needs to know; nothing if there is no room for a log."""
+        make_folder(self._folder)
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            sweep(self._folder)  # of a supervisor that was killed
-        except OSError as error:
-            message = f"cannot create the log in {self._folder}: {error.strerror}."
-            raise UsageError("guard-folder", message, "Choose another folder with --log.") from error
-        if not _LIBRARY.exists() or set(" :") & set(str(_LIBRARY)):
-            message = f"the library {_LIBRARY} is missing, or its path contains a space or a colon."
-            raise EnvironmentFailure("guard-library", message, "Install powercut again, in a path without these.")
-        preload = " ".join(filter(None, (str(_LIBRARY), os.environ.get("LD_PRELOAD"))))
-        given = {"LD_PRELOAD": preload, "POWERCUT_GUARD": str(self._folder), "POWERCUT_GUARD_NEXT": "1 1"}
-        given["POWERCUT_GUARD_POOLS"] = "\n".join(map(str, self._pools))
-        if any(self._folder.glob("*.segment")):
-            with nobody_writes(self._folder):
-                reclaim_ended(self._folder, self._versions)
-                given["POWERCUT_GUARD_KNOWN"] = "\n".join(self._catch_up())
-                given["POWERCUT_GUARD_NEXT"] = "{} {}".format(*GuardLog(self._folder).next_numbers)
-        return given
-
-    def _catch_up(self) -> list[str]:
-        """Write down what pools hold that the log does not explain; lines that name them and their files."""
-        known = []
-        for number, pool in GuardLog(self._folder).pools.items():
-            history = History(GuardLog(self._folder), pool)
-            if not pool.path.exists() or not history.is_of_this_pool():
-                known.append(f"{number} 0 0")  # no file is this one, and no other pool gets its number
-                continue
-            found = catch_up(history)
-            if found:
-                changes = f"{found} changes" if found > 1 else "1 change"
-                self._say(f"{pool.path}: logged {changes} made without guard or just before the service died")
-            facts = pool.path.stat()
-            known.append(f"{number} {facts.st_dev} {facts.st_ino}")
-        return known
+            return environment(self._folder, self._pools, self._say)
+        except NoRoomError as error:
+            self._say(f"the checkpoint log cannot grow: {error}. The service runs without it [guard-log-full]")
+            return {}
 
 
 def _holds_something(first: Path) -> bool:

@@ -33,6 +33,7 @@ CHANGE = np.dtype(
 )
 _UNKNOWN, _KNOWN, _CHANGER, _FREED = range(4)
 _WORD = 8
+_AT_ONCE = 1 << 17  # changes
 Records = npt.NDArray[np.int64]
 
 
@@ -76,8 +77,10 @@ class _Replay:
         changes["who"][self._is_own[rows] & self._has_gaps[rows]] = _CHANGER
         changes["who"][self._kinds[rows] == RecordKind.FREE] = _FREED
         changes["fill"] = self._kinds[rows] == RecordKind.FILL
-        made = _engine.guard_authors(self._pieces.now, self._known, segments, changes.tobytes())
-        self._pieces.add(np.frombuffer(made, PIECE))
+        for at in range(0, len(changes), _AT_ONCE):  # between two calls, signals are seen
+            part = changes[at : at + _AT_ONCE].tobytes()
+            made = _engine.guard_authors(self._pieces.now, self._known, segments, part)
+            self._pieces.add(np.frombuffer(made, PIECE))
 
     def _is_void(self, rows: Records) -> bool:
         """Whether a transaction was aborted of which nothing was logged: then all is as it was."""

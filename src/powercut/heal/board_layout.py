@@ -9,7 +9,7 @@ from enum import IntEnum, IntFlag
 
 import numpy as np
 
-MAGIC, VERSION = 0x4C424C50, 2
+MAGIC, VERSION = 0x4C424C50, 3
 THREADS, BRANCHES, USES, FAULTS = 500, 64, 4, 8
 HEADER_SIZE = 65536  # bytes kept for the header
 SOME = 0x80000000  # added to the number of a node in every set that is not empty
@@ -51,7 +51,7 @@ NODE = np.dtype([("key", "<u8"), ("left", "<u4"), ("right", "<u4")])
 RANGE = np.dtype(
     [
         *(("inode", "<u8"), ("offset", "<u8"), ("length", "<u8"), ("number", "<u8")),
-        *(("touched", "<u4"), ("reserved", "<u4")),
+        *(("touched", "<u4"), ("reserved", "<u4"), ("loaded", "<u8")),
     ]
 )
 USE = np.dtype([("order", "<u8"), ("pc", "<u8"), ("address", "<u8"), ("labels", "<u4"), ("kind", "<u4")])

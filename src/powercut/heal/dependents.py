@@ -6,8 +6,6 @@ the same way. Both are read from the log alone: nobody watched what the service 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from powercut.arrays import distinct
@@ -15,23 +13,27 @@ from powercut.guard.endings import place_calls
 from powercut.guard.history import History
 from powercut.guard.log import RecordKind
 from powercut.heal.heal_plan import Groups
+from powercut.heal.references import References
 
 Records = frozenset[int]
 
 
-def dependents(history: History, records: Records) -> Records:
+def dependents(history: History, records: Records, references: References | None = None) -> Records:
     """Updates that hold an object's offset, as PMDK's object ids do, of objects whose making is taken back.
 
-    And those that depend on them in their turn.
+    And those that depend on them in their turn; not those that can refer to something else (`references`).
     """
-    references, groups = _References(history), Groups(history)
-    found, waiting = set(records), list(records)
+    references, groups = references or References(history), Groups(history)
+    found, waiting, seen = set(records), list(records), set[int]()
+    relinked = {patch.offset for patch in references.relinked(records)}
     while waiting:
-        for holder in references.to_what_was_made_with(waiting.pop()):
-            if holder not in found:
-                more = groups.with_record(holder) - found
-                found |= more
-                waiting += more
+        for offset in set(references.made_with(waiting.pop())) - seen:
+            seen.add(offset)
+            for at, holder in references.to(offset):
+                if holder not in found and at not in relinked:
+                    more = groups.with_record(holder) - found
+                    found |= more
+                    waiting += more
     return frozenset(found) - records
 
 
@@ -52,35 +54,3 @@ def made_by_same_line(history: History, record: int) -> list[int]:
 
 def _line(history: History, record: int) -> str:
     return place_calls(history.log, [int(history.log.records["site"][record])], before=record)[0]
-
-
-class _References:
-    """Words of a pool that hold the offset of an object."""
-
-    def __init__(self, history: History) -> None:
-        log = history.log
-        made = log.of_kind(RecordKind.ALLOCATE, RecordKind.FREE)
-        made = made[log.pool_of[made] == history.pool.number]
-        last = dict(zip(log.records["offset"][made].tolist(), made.tolist(), strict=True))
-        self._history = history
-        self._made: dict[int, list[int]] = {}  # objects that are in use, by the transaction that made them
-        for offset, record in last.items():
-            if log.records["kind"][record] == RecordKind.ALLOCATE:
-                self._made.setdefault(int(log.records["transaction"][record]), []).append(offset)
-        self._words = np.fromfile(history.pool.path, "<u8", history.pool.path.stat().st_size // 8)
-
-    def to_what_was_made_with(self, record: int) -> Iterator[int]:
-        """The updates that wrote references to objects which a record's transaction made."""
-        transaction = int(self._history.log.records["transaction"][record])
-        if transaction:
-            for offset in self._made.pop(transaction, ()):
-                for word in np.flatnonzero(self._words == offset).tolist():
-                    yield from self._writer(8 * word, since=record)
-
-    def _writer(self, at: int, since: int) -> Iterator[int]:
-        """Who wrote a word last, unless that is PMDK itself, or somebody before the object was made."""
-        if at in self._history.private:
-            return
-        for last in self._history.overlapping(at, at + 8)[-1:].tolist():
-            if last > since and not self._history.log.is_library[last]:
-                yield last

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
+from powercut.heal.progress import LOOK, Progress, Spin
 from powercut.heal.taint import Fault, LabelRange, LabelsBoard, Thread
 from powercut.native_programs import call_tracer
 from powercut.programs import find_program
@@ -26,6 +27,7 @@ from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame, StackResolver
 
 TRACING_TAKES = 30  # times as long as a plain run, at most
+_SLOWER = 4  # so much longer a loop is watched there
 HANGS_SOON = 3  # a restart that hangs gets that many times its time-out: it hangs long before
 _TRACE = "trace"  # its file among the notes of a run
 Prepare = Callable[[Path], object]  # gets the copy's folder before the command runs
@@ -39,12 +41,14 @@ class Attempt:
     Attributes:
         how: "exited", "signaled" or "hung".
         said: the end of what it printed.
+        is_guess: that it hangs was seen before its time was over.
     """
 
     how: str
     code: int
     seconds: float
     said: str = ""
+    is_guess: bool = False
 
     @property
     def healed(self) -> bool:
@@ -56,6 +60,8 @@ class Attempt:
         return (self.how, self.code) == (other.how, other.code)
 
     def __str__(self) -> str:
+        if self.is_guess:
+            return f"went round in a loop again, and was ended after {self.seconds:.0f} s"
         if self.how == "hung":
             return f"did not end within {self.seconds:.0f} s"
         return f"exited with status {self.code}" if self.how == "exited" else f"was killed by signal {self.code}"
@@ -67,6 +73,7 @@ class Origins:
 
     Attributes:
         incomplete: some sets of labels are too small.
+        loaded: when each number was loaded last; larger is later.
         stacks: where it failed, or where its threads were last, if that was asked for; what is nearest first.
     """
 
@@ -74,6 +81,7 @@ class Origins:
     faults: list[Fault]
     threads: list[Thread]
     incomplete: bool
+    loaded: Mapping[int, int]
     stacks: list[tuple[Frame, ...]]
 
 
@@ -102,12 +110,14 @@ class FailingRestart:
         self._cwd = cwd
         self._timeout = timeout
         self._skip = tuple(skip)
+        self._spin: Spin | None = None  # what the first run showed, if it hung in a loop
 
-    def attempt(self, prepare: Prepare) -> Attempt:
-        """A plain run."""
+    def attempt(self, prepare: Prepare, *, patient: bool = False) -> Attempt:
+        """A plain run; if it hangs as the first one did, it need not take all its time, unless one is `patient`."""
         with self._copy() as copy, _notes() as notes:
             prepare(copy.path)
-            return self._run(copy, Path(notes), [], (), self._timeout)
+            enough = self._spin.enough if self._spin is not None and not patient else None
+            return self._run(copy, Path(notes), [], (), self._timeout, enough)
 
     def explain(self, first: Attempt, label: Label, *, stacks: bool = False) -> Origins:
         """A run under taint, after a plain one. With `stacks`, it tells where it failed, too."""
@@ -115,7 +125,7 @@ class FailingRestart:
             attempt = self._trace(copy, Path(notes), board, first)
             faults, threads = board.faults(), board.threads()
             where = _stacks(Path(notes) / _TRACE, faults, threads) if stacks else []
-            return Origins(attempt, faults, threads, bool(board.lost or board.refused), where)
+            return Origins(attempt, faults, threads, bool(board.lost or board.refused), board.loaded(), where)
 
     def touches(self, label: Label) -> Touches:
         """A run that tells which of the labelled bytes matter to the command at all."""
@@ -133,15 +143,25 @@ class FailingRestart:
         patience = self._timeout * (HANGS_SOON if first.how == "hung" else TRACING_TAKES)
         tool = require_memory_tool(Path(self._cwd, self._command[0]))
         given = ["--memory-tool", str(tool), "--board", f"labels={board.descriptor}"]
-        return self._run(copy, notes, given, (board.descriptor,), patience)
+        enough = _SLOWER * self._spin.enough if self._spin is not None else None
+        return self._run(copy, notes, given, (board.descriptor,), patience, enough)
 
     def _copy(self) -> PrivateCopy:
         return PrivateCopy(self._folder, None, self._skip, in_view=True)
 
     def _run(
-        self, copy: PrivateCopy, notes: Path, more: Sequence[str], given: Sequence[int], timeout: float
+        self,
+        copy: PrivateCopy,
+        notes: Path,
+        more: Sequence[str],
+        given: Sequence[int],
+        timeout: float,
+        enough: float | None,
     ) -> Attempt:
-        """Run the command where the copy is shown in the folder's place."""
+        """Run the command where the copy is shown in the folder's place.
+
+        `enough`: after so much processor time without any sign it hangs; None: only after its time.
+        """
         trace, out, err = (notes / name for name in (_TRACE, "out", "err"))
         argv = [str(call_tracer()), "--output", str(trace), "--dir", str(self._folder), "--view", str(copy.path)]
         argv += ["--cwd", str(self._cwd), "--stdout", str(out), "--stderr", str(err), *more, "--", *self._command]
@@ -150,15 +170,19 @@ class FailingRestart:
             argv, env=_environment(self._cwd), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=given
         )
         try:
-            _, told = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()  # what it runs ends with it
-            process.communicate()
-            return Attempt("hung", 0, time.monotonic() - began, _tail(err, out))
+            told, last = _until_end(process, began + timeout, enough)
         except BaseException:
             process.kill()
             process.communicate()
             raise
+        if told is None:
+            process.kill()  # what it runs ends with it
+            process.communicate()
+            seconds = time.monotonic() - began
+            is_guess = seconds < timeout
+            if not (given or is_guess) and last.is_one:
+                self._spin = last
+            return Attempt("hung", 0, seconds, _tail(err, out), is_guess)
         failed = process.returncode == TRACER_FAILED
         ending = b"" if failed else Trace.open(trace, opened=False).meta.get("exit", b"")
         how, _, code = ending.decode("ascii", "replace").partition(" ")
@@ -166,6 +190,21 @@ class FailingRestart:
             words = told.decode("utf-8", "replace").strip() or _tail(err, out) or "it ended in an unknown way"
             raise EnvironmentFailure("heal-run", f"cannot run the command: {words}.", "Nothing was changed.")
         return Attempt(how, int(code), time.monotonic() - began, _tail(err, out))
+
+
+def _until_end(process: subprocess.Popen[bytes], deadline: float, enough: float | None) -> tuple[bytes | None, Spin]:
+    """What the tracer says at its end; None: its time is over, or it hangs. And what was seen of it last."""
+    progress, seen = Progress(process.pid), Spin(0.0, 0.0)
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            return process.communicate(timeout=max(0.0, min(LOOK, left)))[1], seen
+        except subprocess.TimeoutExpired:
+            if left <= LOOK:
+                return None, seen
+        seen = progress.look()
+        if enough is not None and seen.quiet >= enough:
+            return None, seen
 
 
 def _notes() -> tempfile.TemporaryDirectory[str]:

@@ -20,7 +20,7 @@ from powercut.heal.changes import change
 from powercut.heal.copies import copy_of, recovery
 from powercut.heal.failing_restart import Attempt, FailingRestart
 from powercut.heal.heal_plan import Plan, Step
-from powercut.heal.healer import MODES, Healer, Healing
+from powercut.heal.healer import BUDGET, MODES, Healer, Healing
 from powercut.heal.leaks import Allocated, Leak, Rule, find_leaks, without
 from powercut.heal.record_lines import Places
 from powercut.heal.reversion import Patch, apply
@@ -55,6 +55,7 @@ class Session:
         modes: Sequence[str] = MODES,
         *,
         batch: int = 1,
+        budget: float = BUDGET,
         bitcode: Sequence[Path] = (),
     ) -> None:
         """`bitcode` is that of the service, to refine the order of the plan; `batch` steps are taken back as one."""
@@ -70,27 +71,42 @@ class Session:
             if catch_up(self.history, copy.file):
                 self.history = self._history(GuardLog(self._folder))
         self._restart = FailingRestart(path.parent, restart.command, restart.cwd, restart.timeout, skip=(self._folder,))
-        self._healer = Healer(self._restart, self.history, Path(path.name), say, tuple(modes), batch)
+        self._healer = Healer(self._restart, self.history, Path(path.name), say, tuple(modes), batch, budget)
         self._healer.recovery = recovered
         if bitcode:
             self._healer.reorder = self._by_code
         self._say = say
         self._places = Places(self.history.log)
 
+    def restart(self) -> Attempt:
+        """How the restart goes on a copy of the pool as it is."""
+        return self._healer.attempt(frozenset())
+
     def plan(self) -> tuple[Plan, Attempt]:
         """Run the failing restart under taint, and see what of the pool led to the fault."""
-        first = self._healer.attempt(frozenset())
+        first = self.restart()
         if first.healed:
             raise UsageError("nothing-to-heal", "the service restarts and works.", "There is nothing to undo.")
         self._say("running the restart again in the memory tracer, which can take many times as long")
         plan, tainted = self._healer.explain(first)
-        if not tainted.resembles(first) and first.how != "hung":
-            self._say(f"under taint tracking, the restart {tainted}: the plan may be wrong")
+        if not tainted.resembles(first):
+            text = f"in the memory tracer, the restart {tainted}, so what led to the failure is not known for sure"
+            self._say(f"{text}. The plan is made of the newest updates, too. [heal-differs]")
         return plan, first
 
     def heal(self, plan: Plan) -> Healing | None:
-        """Try the plan on copies."""
+        """Try the plan on copies; the best that was found when it ends, also if somebody ends it (`is_interrupted`)."""
         return self._healer.heal(plan)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the operator has ended the search."""
+        return self._healer.is_interrupted
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time of the search is over."""
+        return self._healer.is_over
 
     @property
     def attempts(self) -> list[tuple[frozenset[int], Attempt]]:

@@ -132,7 +132,7 @@ class LabelsBoard:
         `faults`, there are no faults, uses and branches, and the run is faster. With `touches`, nothing is followed:
         there is only what `touched` tells.
         """
-        rows = [(r.inode, r.offset, r.length, r.number, 0, 0) for r in without_overlaps(ranges)]
+        rows = [(r.inode, r.offset, r.length, r.number, 0, 0, 0) for r in without_overlaps(ranges)]
         table = np.array(rows, dtype=layout.RANGE)
         where = _Places(layout.HEADER_SIZE, len(rows))
         self.descriptor = os.memfd_create("powercut-labels", 0)
@@ -198,6 +198,13 @@ class LabelsBoard:
         table = np.frombuffer(self._memory, layout.RANGE, self._range_count, self._where.ranges)
         when = Touch.RECOVERY if self.recoveries else Touch.ANYTIME
         return frozenset(table["number"][(table["touched"] & when) != 0].tolist())
+
+    def loaded(self) -> dict[int, int]:
+        """When each number was loaded last, in the order of all loads; those that were not are missing."""
+        table = np.frombuffer(self._memory, layout.RANGE, self._range_count, self._where.ranges)
+        mine = table[table["loaded"] != 0]
+        mine = mine[np.argsort(mine["loaded"], kind="stable")]
+        return dict(zip(mine["number"].tolist(), mine["loaded"].tolist(), strict=True))
 
     def _header(self) -> np.void:
         header: np.void = np.frombuffer(self._memory, layout.BOARD, 1).copy()[0]

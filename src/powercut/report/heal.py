@@ -26,6 +26,8 @@ def plan_text(session: Session, plan: Plan, first: Attempt) -> str:
 def _lines(session: Session, plan: Plan, first: Attempt) -> Iterator[str]:
     yield f"Restarted on a copy of {session.history.pool.path}, the service {first}"
     yield from (f"  | {one_line(line)}" for line in first.said.splitlines()[-_WORDS:])
+    if plan.tainted is not None:
+        yield f"  (in the memory tracer, it {plan.tainted}: the steps may have nothing to do with the failure)"
     if plan.incomplete:
         yield "  (part of what happened could not be traced: the plan may be incomplete)"
     if not plan.steps:

@@ -28,6 +28,8 @@ class HealOutcome(StrEnum):
     EMPTY = "empty"  # nothing in the pool led to the failure
     FAILED = "failed"  # nothing of the plan helps
     DECLINED = "declined"  # something helps, and the operator said no
+    INTERRUPTED = "interrupted"  # the operator ended the search before anything helped
+    WELL = "well"  # the service works
     HEALED = "healed"  # the pool was changed
 
 
@@ -73,6 +75,7 @@ class HealingDocument(msgspec.Struct):
     updates: int
     bytes: int
     percent: float
+    cut_short: bool = False
 
 
 class HealDocument(msgspec.Struct):
@@ -90,6 +93,7 @@ class HealDocument(msgspec.Struct):
     outcome: HealOutcome
     healing: HealingDocument | None
     undo: str | None
+    tainted: str | None = None
 
 
 def heal_document(session: Session, plan: Plan, first: Attempt, result: Result) -> HealDocument:
@@ -102,6 +106,7 @@ def heal_document(session: Session, plan: Plan, first: Attempt, result: Result) 
         command=list(session.command),
         failure=str(first),
         incomplete=plan.incomplete,
+        tainted=str(plan.tainted) if plan.tainted else None,
         updates=plan.updates,
         steps=[_step(session, step, healing) for step in plan.steps],
         attempts=[_attempt(len(records), attempt) for records, attempt in session.attempts],
@@ -131,4 +136,5 @@ def _attempt(updates: int, attempt: Attempt) -> AttemptDocument:
 def _healing(session: Session, plan: Plan, healing: Healing) -> HealingDocument:
     updates, size = discarded(session.history, healing.records)
     percent = round(100 * updates / max(1, plan.updates), 4)
-    return HealingDocument(healing.mode, round(healing.seconds, 3), updates, size, percent)
+    seconds = round(healing.seconds, 3)
+    return HealingDocument(healing.mode, seconds, updates, size, percent, healing.is_cut_short)

@@ -18,9 +18,11 @@ _TITLES = {
     HealOutcome.EMPTY: "Nothing in the pool led to the failure",
     HealOutcome.FAILED: "Not healed: no step of the plan helps",
     HealOutcome.DECLINED: "A way that helps was found; the pool is unchanged",
+    HealOutcome.INTERRUPTED: "Interrupted before anything helped; the pool is unchanged",
+    HealOutcome.WELL: "The service works; the pool is unchanged",
     HealOutcome.HEALED: "Healed",
 }
-_COLOURS = {HealOutcome.HEALED: Outcome.PASSED, HealOutcome.FAILED: Outcome.FAILED}
+_COLOURS = {HealOutcome.HEALED: Outcome.PASSED, HealOutcome.WELL: Outcome.PASSED, HealOutcome.FAILED: Outcome.FAILED}
 
 
 def render(report: HealDocument) -> bytes:
@@ -58,4 +60,10 @@ def _facts(report: HealDocument) -> list[tuple[str, str]]:
 
 def _notes(report: HealDocument) -> list[str]:
     lost_track = "Part of what happened could not be traced: the plan may be incomplete."
-    return [lost_track] if report.incomplete else []
+    notes = [lost_track] if report.incomplete else []
+    if report.tainted is not None:
+        what = "the steps may have nothing to do with the failure"
+        notes.append(f"In the memory tracer, the restart {report.tainted}: {what}.")
+    if report.healing is not None and report.healing.cut_short:
+        notes.append("The search ended early: less may be enough.")
+    return notes

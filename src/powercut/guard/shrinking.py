@@ -1,0 +1,154 @@
+"""Keeping the log of a running service small, without ever being in the way of its start or its end.
+
+Before: a service is about to write a log. While it runs: the log is reclaimed (`reclaim`) whenever enough was written,
+step by step, by a process of its own: that can be killed at any moment, and nobody needs to wait while it waits for a
+disk. A service that writes faster than that gets is asked for patience (the lock `brake`, see
+native/runtime/guard/segments.c) before the log is twice as large as it should be. After: the process is killed, in the
+middle of a step if need be, whose work is then done again another time. Where no service runs any more, `finish` waits
+until the log is as small as it should be, or a signal comes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from powercut.errors import UsageError
+from powercut.guard.housekeeping import READY, SEGMENT
+from powercut.guard.reclaim import load_of, reclaim
+
+BRAKE = "brake"
+TWICE = 2  # times its bound: so large a log may become
+_BETWEEN_LOOKS = 1.0  # seconds, where nobody says that a segment was begun
+_NAP = 0.05  # seconds between two looks for a signal
+_DONE, _NOTHING = "done", "nothing to do"  # what the process tells; or why it failed
+
+
+class Shrinking:
+    """The log is kept small while a block runs, in which a service writes it."""
+
+    def __init__(self, folder: Path, versions: int, say: Callable[[str], None]) -> None:
+        self._folder, self._say = folder, say
+        self._command = [sys.executable, "-m", __name__, str(folder), str(versions)]
+        self._process: subprocess.Popen[str] | None = None
+        self._wake, self._idle, self._over = threading.Event(), threading.Event(), threading.Event()
+        self._steering, self._is_braking = threading.Lock(), False
+        self._brake: int | None = None
+        self._thread = threading.Thread(target=self._work, name="shrinking", daemon=True)
+
+    def __enter__(self) -> Self:
+        with suppress(OSError):  # no room: then the log does not grow, either
+            self._brake = os.open(self._folder / BRAKE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._steering:
+            self._over.set()
+            if self._process is not None:
+                self._process.kill()
+            if self._brake is not None:
+                os.close(self._brake)
+        self._wake.set()
+        self._thread.join(_NAP)  # longer only if the process waits for a disk: nobody else does
+
+    @staticmethod
+    def is_due(folder: Path) -> bool:
+        """Whether a log is larger than it may be, so that somebody should wait until it is not."""
+        with suppress(OSError, UsageError):
+            load = load_of(folder)
+            return load.fresh > TWICE * load.bound
+        return False
+
+    def look(self) -> None:
+        """Look how large the log is: a segment was begun."""
+        with suppress(OSError, UsageError):
+            load = load_of(self._folder)
+            self._steer(brake=load.fresh > TWICE * load.bound - (READY + 1) * SEGMENT)
+            if load.fresh >= load.bound:
+                self._wake.set()
+
+    def finish(self, was_told: Callable[[], bool]) -> None:
+        """Wait until the log is as small as it should be, nothing more can be done, or powercut is told to end."""
+        self._idle.clear()
+        self._wake.set()
+        while self.is_due(self._folder) and self._thread.is_alive() and not self._idle.is_set() and not was_told():
+            self._thread.join(_NAP)
+
+    def _steer(self, *, brake: bool) -> None:
+        """Ask the service for patience, or no longer: it waits while this lock is held."""
+        with self._steering:
+            if brake != self._is_braking and self._brake is not None and not self._over.is_set():
+                fcntl.flock(self._brake, fcntl.LOCK_EX if brake else fcntl.LOCK_UN)
+                self._is_braking = brake
+
+    def _work(self) -> None:
+        while not self._over.is_set():
+            told = self._step() if self._is_worth_it() else _NOTHING
+            if self._over.is_set():
+                return
+            if told == _DONE:
+                self.look()
+                continue
+            if told != _NOTHING:
+                self._brake_no_more()
+                self._say(f"cannot shrink the checkpoint log: {told or 'the process was killed'} [guard-reclaim]")
+                return
+            self._idle.set()
+            self._wake.wait(_BETWEEN_LOOKS)
+            self._wake.clear()
+
+    def _is_worth_it(self) -> bool:
+        """A first look that needs no process."""
+        try:
+            load = load_of(self._folder)
+        except (OSError, UsageError):
+            return True  # it says what is wrong
+        return load.fresh >= load.bound
+
+    def _step(self) -> str:
+        """Let the process do a step, or find out that there is nothing to do; what it says."""
+        with self._steering:
+            if self._over.is_set():
+                return _NOTHING
+            if self._process is None:
+                pipe = subprocess.PIPE
+                self._process = subprocess.Popen(
+                    self._command, stdin=pipe, stdout=pipe, text=True, start_new_session=True
+                )
+            process = self._process
+        if process.stdin is None or process.stdout is None:
+            return "it has no pipes"
+        with suppress(OSError):  # it was killed: then it says nothing
+            process.stdin.write("\n")
+            process.stdin.flush()
+        return process.stdout.readline().rstrip("\n")
+
+    def _brake_no_more(self) -> None:
+        self._steer(brake=False)
+        with self._steering:
+            if self._brake is not None:
+                os.close(self._brake)
+                self._brake = None
+
+
+def _main(folder: str, versions: str) -> None:
+    """A step for each line that comes; it ends with whoever sends them."""
+    for _ in sys.stdin:
+        try:
+            told = _NOTHING if reclaim(Path(folder), int(versions)) is None else _DONE
+        except (OSError, UsageError) as error:
+            told = str(error)
+        sys.stdout.write(f"{told}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
