@@ -175,6 +175,11 @@ void pc_race_forked(ThreadId tid) {
     pc_thread_states_forked(tid);
 }
 
+void pc_race_killed(ThreadId tid) {
+    if (pc_race)
+        pc_deadlock_killed(tid);
+}
+
 void pc_race_at_end(void) {
     if (pc_race)
         pc_deadlock_at_end();
