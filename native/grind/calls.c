@@ -4,6 +4,7 @@
  */
 #include "calls.h"
 
+#include "file_limits.h"
 #include "race/race.h"
 #include "race/sites.h"
 #include "ranges.h"
@@ -58,6 +59,7 @@ static void before_call(ThreadId tid, UInt number, UWord *args, UInt count) {
         before_mmap(args);
     pc_taint_before_call(tid, number, args);
     pc_race_before_call(tid, number, args);
+    pc_file_limits_before_call(number, args);
     pc_thread_tell(VG_(get_IP)(tid));
     pc_in_call(1);
 }
@@ -67,6 +69,7 @@ static void after_call(ThreadId tid, UInt number, UWord *args, UInt count, SysRe
     pc_in_call(0);
     pc_taint_after_call(tid, number, args, result);
     pc_race_after_call(tid, number, args, result);
+    pc_file_limits_after_call(number, args);
     if (sr_isError(result))
         return;
     if (number == __NR_mmap || number == __NR_munmap || number == __NR_mremap)

@@ -8,7 +8,7 @@
  * at its end that there is none any more. The core would complain of that, and exit: the program would have
  * failed, not died.
  */
-#include "core.h"
+#include "threads.h"
 
 extern Bool VG_(in_generated_code);
 void __real_vgPlain_reap_threads(ThreadId self);
@@ -19,4 +19,5 @@ void __wrap_vgPlain_reap_threads(ThreadId self) {
     VG_(in_generated_code) = False;
     __real_vgPlain_reap_threads(self);
     VG_(in_generated_code) = generated;
+    pc_thread_runs(self);
 }
