@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGKILL, SIGTERM
 from threading import Lock
 from types import TracebackType
 from typing import Self
@@ -23,6 +23,7 @@ import numpy as np
 
 from powercut.oracle.verdict import Outcome
 from powercut.race.board import Board, BoardFlag, BoardStop, Plan, Results, Site
+from powercut.race.client import Client, free_port, uses_port, with_port
 from powercut.race.coverage import Bitmaps
 from powercut.race.schedule import Schedule, SyncPoint
 from powercut.race.scheduler import PointResult
@@ -173,12 +174,14 @@ class Stage:
         options: as for a recording; output, stdin and boards are each campaign's own.
         scratch: a folder of ours for the files of campaigns.
         limit: seconds that an execution may take.
+        client: the command of the client, if the program is a server.
     """
 
     command: Sequence[str]
     options: RecordOptions
     scratch: Path
     limit: float
+    client: Sequence[str] | None = None
 
     def perform(self, seed: bytes, schedule: Schedule, *, loads: bool = False, limit: float | None = None) -> Campaign:
         """Execute the program once; with `loads`, everything it reads is in the trace; `limit`: a shorter one."""
@@ -201,8 +204,23 @@ class Stage:
                     limit=limit + _GRACE,
                     boards=(("race", board.descriptor),),
                 )
-                execution = execute(self.command, options)
+                execution = self._execute(place, options)
                 return Campaign(place, execution, board.read(), seed, schedule, limit)
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise
+
+    def _execute(self, place: Path, options: RecordOptions) -> Execution:
+        """Execute the program; a server with its client, whose input is the seed, and whose output is what counts."""
+        if self.client is None:
+            return execute(self.command, options)
+        port = free_port() if uses_port([*self.command, *self.client]) else 0
+        client = Client(with_port(self.client, port), options.cwd, place / "seed", place / "client.out")
+        server = execute(with_port(self.command, port), replace(options, stdin=None, companion=client))
+        printed = (client.printed if client.printed.exists() else server.printed[0], server.printed[1])
+        ended = client.ended_server and server.outcome is Outcome.CRASH and server.code == SIGTERM
+        if ended:
+            server = replace(server, outcome=Outcome.PASS, code=0)
+        if client.failure and server.outcome is Outcome.PASS:
+            return replace(server, outcome=Outcome.FAIL, printed=printed, words=f"has a client that {client.failure}")
+        return replace(server, printed=printed)

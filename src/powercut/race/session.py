@@ -29,6 +29,7 @@ from powercut.programs import find_program
 from powercut.race.agenda import Agenda
 from powercut.race.allow import AllowList
 from powercut.race.campaign import Stage
+from powercut.race.client import uses_port
 from powercut.race.clock import Clock
 from powercut.race.crash_bugs import CrashBugs
 from powercut.race.failures import FAILED, Failures
@@ -60,6 +61,7 @@ class RaceOptions:
 
     Attributes:
         recovery: the command that recovers; None for the program itself, with an empty seed.
+        client: the command that drives the program, if that is a server.
         jobs: executions at the same time.
         threads: how many the program has, for a grammar; None for what the grammar says.
         max_findings, max_executions: after which the search ends; None for no limit.
@@ -73,6 +75,7 @@ class RaceOptions:
     threads: int | None = None
     max_findings: int | None = None
     max_executions: int | None = None
+    client: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class _Commands:
     workload: list[str]
     recovery: list[str]
     check: list[str] | None
+    client: list[str] | None
 
 
 class RaceSession:
@@ -103,7 +107,8 @@ class RaceSession:
         program = Path(workspace.cwd, find_program(command[0], workspace.cwd))
         options = self._record_options(require_memory_tool(program))
         run_folder = new_run_folder(workspace.output)
-        commands = _Commands(list(command), list(recovery), check)
+        commands = _Commands(list(command), list(recovery), check, self._client())
+        self._require_ports(commands)
         try:
             with self._scratch() as scratch:
                 search = self._build(commands, options, scratch, inputs, run_folder)
@@ -121,7 +126,7 @@ class RaceSession:
         self, commands: _Commands, options: RecordOptions, scratch: Path, inputs: Inputs, run_folder: Path
     ) -> RaceSearch:
         settings, workbench = self._workspace.settings, Condition()
-        stage = Stage(commands.workload, options, scratch, settings.timeout)
+        stage = Stage(commands.workload, options, scratch, settings.timeout, commands.client)
         where = options.cwd if self._options.recovery is None else options.folder  # a check runs there, too
         recovery = Recovery(commands.recovery, replace(options, cwd=where), scratch, settings.timeout, workbench)
         recovers = self._image_judge(commands.recovery, workbench)
@@ -168,6 +173,14 @@ class RaceSession:
     @property
     def _jobs(self) -> int:
         return self._options.jobs or os.cpu_count() or 1
+
+    def _require_ports(self, commands: _Commands) -> None:
+        """Executions at the same time need ports of their own."""
+        if commands.client is not None and not uses_port(commands.workload):
+            self._options = replace(self._options, jobs=1)
+            self._workspace.say(
+                "the command of the server has no {port}, so powercut runs one execution at a time", warning=True
+            )
 
     def _say_how_it_ended(self, exploration: RaceSearch) -> None:
         say = self._workspace.say
@@ -223,6 +236,10 @@ class RaceSession:
             if given is not None
             else command
         )
+
+    def _client(self) -> list[str] | None:
+        given, workspace = self._options.client, self._workspace
+        return check_command(given, workspace.cwd, workspace.folder, "client") if given is not None else None
 
     def _row(self) -> FileSystem:
         """The first model; a race is about persistent memory unless something else is said."""
@@ -283,6 +300,7 @@ class RaceSession:
             "failures": dict(search.failures.endings),
             "allowed": results.allow.told(),
             "recovery": commands.recovery,
+            "client": commands.client,
             "cwd": str(workspace.cwd),
         }
         found = list(results.findings.values())
