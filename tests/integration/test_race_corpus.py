@@ -25,7 +25,7 @@ from tests.needs import HAS_PMDK
 MARKERS = {"stored": "WRITE", "read": "READ", "effect": "EFFECT", "taken": "LOCK"}
 NATIVE_RUNS = 5  # of threads that meet each other as they like
 FIND = ("--budget", "60s", "--max-findings", "1")  # found in the first seconds, on a busy machine, too
-LOOK = ("--budget", "2s")
+LOOK = ("--budget", "60s", "--max-executions", "6")  # enough time to judge all that these show
 
 every_case = pytest.mark.parametrize("case", race_cases(), ids=lambda case: case.name)
 needs_tracer = pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memory_tool() or "nothing is missing")

@@ -37,7 +37,10 @@ def race_run(*severities: str) -> SavedRun:
 
 def race_finding(name: str, severity: str) -> Finding:
     places = [place(8, "stored", "bytes 0 to 8"), place(9, "read", ""), place(10, "effect", "bytes 64 to 72")]
-    race = Race("bug", "nothing repairs it", 1, 2, f"races/{name}/seed", f"races/{name}/schedule.json", "load 1 waits")
+    standing = "bug" if severity == "error" else "unconfirmed"
+    race = Race(
+        standing, "nothing repairs it", 1, 2, f"races/{name}/seed", f"races/{name}/schedule.json", "load 1 waits"
+    )
     words = {"outcome": "pass", "code": 0, "output": ""}
     made = Finding(FindingKind.INTER_THREAD, "m", places, Fix("flush it", False), ["a"], ["b"], STATE, **words)
     made.severity, made.race, made.id, made.models = severity, race, name, ["px86"]

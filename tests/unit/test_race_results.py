@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from powercut.oracle.verdict import Outcome, Verdict
 from powercut.race.allow import AllowList
 from powercut.race.recovery import Recovery
+from powercut.race.reproduction import Rehearsal
 from powercut.race.results import RaceResults
 from powercut.race.schedule import Schedule
 from powercut.race.suspicions import Shown
-from powercut.race.validation import Validator
+from powercut.race.validation import Judged, Standing, Validator
 from powercut.record.recorder import RecordOptions
 from tests.unit.race_kit import RaceTrace
 
@@ -19,16 +21,33 @@ ONE, TWO = 11, 12
 OVERWRITE = "printf 12345678 | dd of=pool bs=1 seek=128 conv=notrunc status=none"
 
 
+class Execution:
+    """Counts who keeps the files of an execution."""
+
+    kept = 0
+
+    def keep(self) -> None:
+        self.kept += 1
+
+    def let_go(self) -> None:
+        self.kept -= 1
+
+
+@pytest.fixture
+def validator(tmp_path: Path) -> Validator:
+    data, scratch = (tmp_path / name for name in ("data", "scratch"))
+    for folder in (data, scratch):
+        folder.mkdir()
+    return Validator(Recovery(["sh", "-c", OVERWRITE], RecordOptions(data, data, scratch / "t"), scratch, 10.0), None)
+
+
 @pytest.fixture
 def results(tmp_path: Path) -> RaceResults:
-    data, scratch, run = (tmp_path / name for name in ("data", "scratch", "run"))
-    for folder in (data, scratch, run):
-        folder.mkdir()
-    recovery = Recovery(["sh", "-c", OVERWRITE], RecordOptions(data, data, scratch / "t"), scratch, 10.0)
-    return RaceResults(run, Validator(recovery, None), AllowList({}))
+    (tmp_path / "run").mkdir()
+    return RaceResults(tmp_path / "run", AllowList({}))
 
 
-def shown() -> Shown:
+def shown(folder: Path) -> Shown:
     """An execution in which a thread stores something that depends on what another one has not made durable."""
     race = RaceTrace()
     race.store(ONE, 0, 7)
@@ -36,13 +55,90 @@ def shown() -> Shown:
     race.store(TWO, 128, 9)
     race.effect(TWO, number)
     race.persist(ONE, 0)
-    return Shown(race.timeline(), b"", Schedule(), {ONE: 1, TWO: 2}, {})
+    timeline = race.timeline()
+    timeline.trace.name = str(folder / "trace")
+    Path(timeline.trace.name).write_bytes(b"the trace")
+    return Shown(timeline, b"", Schedule(), {ONE: 1, TWO: 2}, {})
 
 
-def test_what_is_benign_is_judged_again_in_other_executions_less_and_less_often(results: RaceResults) -> None:
-    asked = []
+def judged_by(standing: Standing) -> Judged:
+    return Judged(standing, "so it is", 0, Verdict(Outcome.PASS))
+
+
+def bug(results: RaceResults, folder: Path) -> Rehearsal:
+    """A case that was judged to be a bug, and is to be executed again."""
+    results.take(shown(folder), Execution())
+    case = results.next_case()
+    assert case is not None
+    assert results.settle(case, judged_by(Standing.BUG)) is None
+    (rehearsal,) = results.rehearsals
+    return rehearsal
+
+
+def rehearse(rehearsal: Rehearsal, *answers: bool) -> None:
+    for seen in answers:
+        schedule = rehearsal.next()
+        assert schedule is not None
+        rehearsal.told(schedule, seen=seen)
+
+
+def test_what_is_benign_is_judged_again_in_other_executions_less_and_less_often(
+    results: RaceResults, validator: Validator, tmp_path: Path
+) -> None:
+    asked, execution = [], Execution()
     for _ in range(9):
-        assert results.assess(shown()) == []
-        asked.append(results.validator.images + results.validator.equal)
+        results.take(shown(tmp_path), execution)
+        while (case := results.next_case()) is not None:
+            assert results.settle(case, case.judge(validator)) is None
+        assert results.findings == {}
+        asked.append(validator.images + validator.equal)
     assert asked == [1, 2, 2, 3, 3, 3, 3, 4, 4]
     assert len(results.benign) == 1
+    assert execution.kept == 0
+
+
+def test_what_was_seen_is_a_candidate_at_once_with_all_that_replays_it(results: RaceResults, tmp_path: Path) -> None:
+    (candidate,) = results.take(shown(tmp_path), Execution())
+    assert candidate.race is not None
+    assert (candidate.race.standing, candidate.severity) == ("candidate", "note")
+    home = tmp_path / "run" / "races" / candidate.id
+    assert {path.name for path in home.iterdir()} == {"trace", "seed", "schedule.json"}
+    assert results.take(shown(tmp_path), Execution()) == []
+
+
+def test_a_bug_is_told_when_its_replay_has_shown_it_again(results: RaceResults, tmp_path: Path) -> None:
+    rehearsal = bug(results, tmp_path)
+    rehearse(rehearsal, *[True] * 7, False, True, True)
+    assert rehearsal.next() is None
+    found = results.rehearsed(rehearsal)
+    assert found.race is not None
+    assert (found.severity, found.race.standing, found.race.why) == ("error", "bug", "so it is")
+    assert (found.race.seen, found.race.tries) == (9, 10)
+
+
+def test_what_does_not_replay_stays_a_candidate_and_says_how_often_it_was_seen(
+    results: RaceResults, tmp_path: Path
+) -> None:
+    rehearsal = bug(results, tmp_path)
+    rehearse(rehearsal, True, False, False)
+    assert rehearsal.is_over
+    found = results.rehearsed(rehearsal)
+    assert found.race is not None
+    assert (found.severity, found.race.standing) == ("note", "candidate")
+    assert found.race.why == "so it is, but only 1 of 3 replays showed it again"
+
+
+def test_another_schedule_is_rehearsed_where_the_exact_one_cannot_do_any_more() -> None:
+    exact, whole = Schedule(seed=1), Schedule(seed=2)
+    rehearsal = Rehearsal(None, b"", [exact, whole])  # type: ignore[arg-type]
+    rehearse(rehearsal, True, False, False, *[True] * 10)
+    assert rehearsal.succeeded
+    assert rehearsal.is_over
+    assert rehearsal.best == (whole, 10, 10)
+
+
+def test_a_rehearsal_waits_for_executions_that_are_under_way() -> None:
+    rehearsal = Rehearsal(None, b"", [Schedule()])  # type: ignore[arg-type]
+    assert all(rehearsal.next() is not None for _ in range(10))
+    assert rehearsal.next() is None
+    assert not rehearsal.is_over

@@ -24,7 +24,8 @@ NOTHING = "true"
 OVERWRITE = "printf 12345678 | dd of=pool bs=1 seek=128 conv=notrunc status=none"
 HALF = "printf 1234 | dd of=pool bs=1 seek=128 conv=notrunc status=none"
 NEW_FILE = "rm pool; head -c 4096 /dev/zero > pool"
-EFFECT_IS_FATAL = 'test "$(od -An -tu1 -j128 -N1 pool)" -eq 0 || {}'
+BYTE = 'test "$(od -An -tu1 -j{} -N1 pool)" -ne 0'
+EFFECT_IS_FATAL = f"! {BYTE.format(128)} || {{}}"
 
 
 @pytest.fixture
@@ -76,11 +77,40 @@ def test_what_nobody_repairs_is_a_bug(recovery) -> None:
 )
 def test_a_recovery_that_fails_because_of_the_loss_shows_a_bug(recovery, script: str, outcome: Outcome) -> None:
     found = judged(recovery(EFFECT_IS_FATAL.format(script), limit=1.0))
-    assert (found.standing, found.verdict.outcome) == (Standing.BUG, outcome)
+    assert (found.standing, found.verdict.outcome, found.plain) == (Standing.BUG, outcome, None)
 
 
-def test_a_recovery_that_fails_without_the_effect_as_well_shows_nothing(recovery) -> None:
-    assert judged(recovery("exit 3")).standing is Standing.UNCONFIRMED
+def test_a_recovery_that_fails_without_the_effect_as_well_shows_a_plain_crash_bug(recovery) -> None:
+    found = judged(recovery("exit 3"))
+    assert found.standing is Standing.UNCONFIRMED
+    assert found.plain is not None
+    assert found.plain.by_recovery
+
+
+def test_the_image_without_the_effect_holds_all_else(recovery) -> None:
+    """A line's earlier stores, which the effect cannot be without, may be what the recovery fails of."""
+    race = RaceTrace()
+    race.store(ONE, 136, 1)  # never flushed
+    race.store(ONE, 0, 7)
+    number = race.candidate(TWO, 0)
+    race.store(TWO, 128, 9)
+    race.effect(TWO, number)
+    race.persist(ONE, 0)
+    timeline = race.timeline()
+    (found,) = inconsistencies(timeline, Accesses(timeline.trace))
+    said = Validator(recovery(f"! {BYTE.format(136)}"), None).judge(timeline, found)
+    assert (said.standing, said.plain is not None) == (Standing.UNCONFIRMED, True)
+
+
+def test_a_check_that_refuses_what_lacks_nothing_shows_a_plain_crash_bug(recovery) -> None:
+    def check(timeline: Timeline, state: State) -> Verdict:
+        later = StateImage(timeline, state).read(1, 192, 8) != bytes(8)
+        return Verdict(Outcome.FAIL, 1) if later else Verdict(Outcome.PASS)
+
+    found = judged(recovery(NOTHING), check)
+    assert found.standing is Standing.UNCONFIRMED
+    assert found.plain is not None
+    assert not found.plain.by_recovery
 
 
 def needs_pointer(offset: int):

@@ -22,7 +22,7 @@
 static UInt start;      /* milliseconds */
 static UInt got_on;     /* when flushes were last seen */
 static Bool flushed;    /* since then */
-static Bool has_ended;  /* by a call of its own */
+static Bool has_ended;  /* by a call of its own, or where that was told */
 static ThreadId sender; /* of a signal, until its next turn */
 
 void pc_deadlock_start(void) {
@@ -97,11 +97,19 @@ void pc_deadlock_flushed(void) {
     flushed = True;
 }
 
-/* The signal came to the thread that sent it, as abort does, or to the one whose turn it was. */
-void pc_deadlock_at_end(void) {
-    ThreadId last = sender != VG_INVALID_THREADID ? sender : pc_thread_states_last();
-    if (has_ended || last == VG_INVALID_THREADID)
+/* Told at once: while the others end, they may still run. Who sent the signal, as abort does, is more to
+ * blame than whom it came to. */
+void pc_deadlock_killed(ThreadId tid) {
+    ThreadId last = sender != VG_INVALID_THREADID ? sender : tid;
+    if (has_ended)
         return;
+    has_ended = True;
     pc_thread_runs(last);
-    pc_order(PC_ORDER_STUCK, VG_(get_IP)(last), 0);
+    pc_order(PC_ORDER_STUCK, pc_versions_address(VG_(get_IP)(last)), 0);
+}
+
+/* A signal that Valgrind cannot see to the end: it came to the one whose turn it was. */
+void pc_deadlock_at_end(void) {
+    if (!has_ended && pc_thread_states_last() != VG_INVALID_THREADID)
+        pc_deadlock_killed(pc_thread_states_last());
 }

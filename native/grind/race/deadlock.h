@@ -16,6 +16,8 @@ void pc_deadlock_look_at_clock(void);
 /* A mapped line was flushed: the program gets on. That it stores is no sign of it: who waits for a lock in
  * persistent memory may store again and again. */
 void pc_deadlock_flushed(void);
+/* A signal that comes to the thread kills the process. */
+void pc_deadlock_killed(ThreadId tid);
 /* The process ends: if not by a call of its own, a signal kills it. */
 void pc_deadlock_at_end(void);
 

@@ -11,6 +11,7 @@
 #include "candidates.h"
 #include "effects.h"
 #include "lock_words.h"
+#include "spins.h"
 #include "stacks.h"
 
 #define WORD   8u
@@ -136,10 +137,11 @@ static void load_slowly(struct pc_access_site *site, Addr address, SizeT size) {
     each_word(&load, address, address + size, load_word);
 }
 
-/* The lock words are told of what may be one. */
+/* The lock words are told of what may be one, and so is who looks for spinning threads. */
 static inline void swaps(pc_told told, Addr address) {
     if (PC_TOLD_SWAPS(told) && pc_board_wants(PC_BOARD_ORDER))
         pc_lock_word_swaps(address, PC_TOLD_SIZE(told));
+    pc_spins_loaded(address, PC_TOLD_SIZE(told), PC_TOLD_SWAPS(told));
 }
 
 void pc_load_seen(pc_told told, Addr address) {

@@ -14,6 +14,7 @@
 #include "order.h"
 #include "record_buffer.h"
 #include "schedule.h"
+#include "spins.h"
 #include "stacks.h"
 #include "taint/taint.h"
 #include "thread_states.h"
@@ -63,6 +64,7 @@ static void store(UInt kind, Addr pc, const struct pc_range *range, Addr from, A
 
 void pc_race_stored(UInt kind, Addr pc, const struct pc_range *range, Addr from, Addr to) {
     store(kind, pc, range, from, to);
+    pc_spins_stored(from, (UInt)(to - from));
     if (pc_board_wants(PC_BOARD_ORDER))
         pc_lock_word_stored(kind, pc, range, from, to);
 }
@@ -138,7 +140,7 @@ void pc_race_mapped(ULong inode) {
 void pc_race_turn(ThreadId tid, ULong blocks) {
     if (!pc_race)
         return;
-    pc_executed_blocks = blocks;
+    pc_executed_blocks = blocks - pc_spins_skipped;
     pc_thread_states_turn(tid);
     pc_deadlock_look_at_clock();
 }
@@ -173,6 +175,11 @@ void pc_race_forked(ThreadId tid) {
         return;
     pc_board_forked();
     pc_thread_states_forked(tid);
+}
+
+void pc_race_killed(ThreadId tid) {
+    if (pc_race)
+        pc_deadlock_killed(tid);
 }
 
 void pc_race_at_end(void) {

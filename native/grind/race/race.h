@@ -34,6 +34,8 @@ void pc_race_thread_created(ThreadId tid);
 void pc_race_thread_started(ThreadId tid, Int id);
 void pc_race_thread_ended(ThreadId tid);
 void pc_race_forked(ThreadId tid);
+/* A signal that comes to the thread kills the process; the others have not ended yet. */
+void pc_race_killed(ThreadId tid);
 /* The process ends, by itself or by a signal. */
 void pc_race_at_end(void);
 

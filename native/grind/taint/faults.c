@@ -8,6 +8,7 @@
 #include "emit.h"
 #include "flow.h"
 #include "origins.h"
+#include "race/race.h"
 #include "stacks.h"
 #include "threads.h"
 #include "versions.h"
@@ -170,8 +171,10 @@ static void on_signal(ThreadId tid, Int number, Bool alternate_stack) {
 
 /* The only function that Valgrind's core calls on its way to the end by a signal that others can see. */
 void __wrap_vgPlain_nuke_all_threads_except(ThreadId me, UInt reason) {
-    if (reason == FATAL_SIGNAL)
+    if (reason == FATAL_SIGNAL) {
         report(me, PC_LABEL_FAULT_FATAL, 0);
+        pc_race_killed(me);
+    }
     __real_vgPlain_nuke_all_threads_except(me, reason);
 }
 

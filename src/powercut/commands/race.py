@@ -22,6 +22,7 @@ from powercut.commands.options import (
 @click.option("--seeds", metavar="DIR", type=click.Path(file_okay=False), help="Folder of input files for the program.")
 @click.option("--grammar", metavar="FILE", type=click.Path(dir_okay=False), help="Grammar of its commands (TOML).")
 @click.option("--recovery", metavar="CMD", help="Command for crash images (default: the program, with empty input).")
+@click.option("--client", metavar="CMD", help="The program is a server: run CMD against it, then end the server.")
 @click.option(
     "--schedule",
     type=click.Choice(["pm", "random", "none"]),
@@ -45,6 +46,7 @@ def command(
     seeds: str | None,
     grammar: str | None,
     recovery: str | None,
+    client: str | None,
     schedule: Any,
     jobs: int | None,
     threads: int | None,
@@ -63,6 +65,7 @@ def command(
     \b
     powercut race --dir pool -- ./store pool/data
     powercut race --dir pool --grammar store.toml --budget 10m -- ./store pool/data
+    powercut race --dir pool --client './load {port}' --recovery './cache -r data' -- ./cache -p {port} pool/data
     powercut race --dir pool --recovery './store recover data' --check './store verify data' -- ./store fill pool/data
     """
     from powercut.commands.outcome import Outputs, report_run
@@ -72,11 +75,15 @@ def command(
 
     if threads is not None and grammar is None:
         raise click.UsageError("--threads works only with --grammar.")
+    if client is not None and recovery is None:
+        raise click.UsageError("--client needs --recovery: a server does not end by itself.")
     outputs = Outputs.taken_from(options)
     settings, cwd = settings_from(options)
     folder_of_seeds, file = (Path(name) if name is not None else None for name in (seeds, grammar))
     with Terminal() as terminal:
         workspace = Workspace(settings, cwd, terminal.tell, write_baseline=write_baseline)
-        race = RaceOptions(folder_of_seeds, file, recovery, schedule, jobs or 0, threads, max_findings, max_executions)
+        race = RaceOptions(
+            folder_of_seeds, file, recovery, schedule, jobs or 0, threads, max_findings, max_executions, client
+        )
         run, folder = RaceSession(workspace, race).run(workload)
     return report_run(run, folder, outputs)

@@ -184,11 +184,12 @@ class Race:
     """How a race was found, what shows it, and what it takes to see it again.
 
     Attributes:
-        standing: "bug" or "unconfirmed", and `why`.
+        standing: "bug", "unconfirmed" or "candidate" (not judged, or not seen again), and `why`.
         writer, reader: indices of threads, in the order of their creation.
         seed: file in the run's folder with what the program read; None if it read nothing.
         plan: file in the run's folder with the schedule.
         schedule: the same in words.
+        seen, tries: in how many of how many replays it was seen again, before it was told.
     """
 
     standing: str
@@ -198,6 +199,8 @@ class Race:
     seed: str | None
     plan: str
     schedule: str
+    seen: int = 0
+    tries: int = 0
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """One execution of the program in race mode: a seed, a schedule, the trace, and the board.
 
-Before: a command and where it runs. After: a `Campaign`, whose trace lies in a folder of its own until it is let go.
+Before: a command and where it runs. After: a `Campaign`, whose trace lies in a folder of its own until everybody who
+keeps it has let it go.
 How the program ended is part of the answer; that it never mapped a file, or never had a second thread, is for others to
 say.
 """
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from signal import SIGKILL, SIGTERM
+from threading import Lock
 from types import TracebackType
 from typing import Self
 
@@ -20,6 +23,7 @@ import numpy as np
 
 from powercut.oracle.verdict import Outcome
 from powercut.race.board import Board, BoardFlag, BoardStop, Plan, Results, Site
+from powercut.race.client import Client, free_port, uses_port, with_port
 from powercut.race.coverage import Bitmaps
 from powercut.race.schedule import Schedule, SyncPoint
 from powercut.race.scheduler import PointResult
@@ -41,11 +45,16 @@ class SharedCode:
 
 
 class Campaign:
-    """An execution; its files are there until it is let go."""
+    """An execution; its files are there until everybody has let it go."""
 
-    def __init__(self, place: Path, execution: Execution, told: Results, seed: bytes, schedule: Schedule) -> None:
+    def __init__(
+        self, place: Path, execution: Execution, told: Results, seed: bytes, schedule: Schedule, limit: float
+    ) -> None:
         self._place = place
         self._told = told
+        self.limit = limit
+        self._kept = 1
+        self._turn = Lock()
         self.execution = execution
         self.seed = seed
         self.schedule = schedule
@@ -58,9 +67,18 @@ class Campaign:
     ) -> None:
         self.let_go()
 
+    def keep(self) -> None:
+        """Somebody more needs its files."""
+        with self._turn:
+            self._kept += 1
+
     def let_go(self) -> None:
-        """Remove its files; what was read of them stays."""
-        shutil.rmtree(self._place, ignore_errors=True)
+        """Somebody needs its files no more; the last one removes them. What was read of them stays."""
+        with self._turn:
+            self._kept -= 1
+            unused = self._kept == 0
+        if unused:
+            shutil.rmtree(self._place, ignore_errors=True)
 
     @property
     def maps_files(self) -> bool:
@@ -80,14 +98,22 @@ class Campaign:
     @property
     def hung(self) -> bool:
         """Whether it was ended because it did not end."""
-        return self.stopped is not BoardStop.RAN or self.execution.outcome is Outcome.HANG
+        return self.stopped is not BoardStop.RAN or self.execution.outcome is Outcome.HANG or self._was_ended
+
+    @property
+    def _was_ended(self) -> bool:
+        """Whether a process that has no board ended itself, its time being over: one that maps nothing, or a child."""
+        killed = self.execution.outcome is Outcome.CRASH and self.execution.code == SIGKILL
+        return killed and self.execution.seconds >= self.limit
 
     @property
     def ending(self) -> str:
         """How it ended, in words that follow a name."""
         if self.stopped is BoardStop.DEADLOCK:
             return "deadlocked"
-        return "did not end in time" if self.stopped is not BoardStop.RAN else self.execution.ending
+        if self.stopped is not BoardStop.RAN or self._was_ended:
+            return f"did not end within {self.limit:.4g} s"
+        return self.execution.ending
 
     @property
     def bitmaps(self) -> Bitmaps:
@@ -130,7 +156,7 @@ class Campaign:
     @property
     def died(self) -> bool:
         """Whether a signal killed it, other than one of ours."""
-        return self.stopped is BoardStop.RAN and self.execution.outcome is Outcome.CRASH and bool(self.last_places())
+        return not self.hung and self.execution.outcome is Outcome.CRASH and bool(self.last_places())
 
     def last_places(self) -> list[int]:
         """Events that say where threads wait for ever, or where a signal came."""
@@ -148,15 +174,18 @@ class Stage:
         options: as for a recording; output, stdin and boards are each campaign's own.
         scratch: a folder of ours for the files of campaigns.
         limit: seconds that an execution may take.
+        client: the command of the client, if the program is a server.
     """
 
     command: Sequence[str]
     options: RecordOptions
     scratch: Path
     limit: float
+    client: Sequence[str] | None = None
 
-    def perform(self, seed: bytes, schedule: Schedule, *, loads: bool = False) -> Campaign:
-        """Execute the program once; with `loads`, everything it reads is in the trace."""
+    def perform(self, seed: bytes, schedule: Schedule, *, loads: bool = False, limit: float | None = None) -> Campaign:
+        """Execute the program once; with `loads`, everything it reads is in the trace; `limit`: a shorter one."""
+        limit = self.limit if limit is None else min(limit, self.limit)
         place = Path(tempfile.mkdtemp(prefix="campaign-", dir=self.scratch))
         try:
             (place / "seed").write_bytes(seed)
@@ -164,7 +193,7 @@ class Stage:
                 flags=_FLAGS | (BoardFlag.LOADS if loads else BoardFlag(0)),
                 mode=schedule.board_mode,
                 seed=schedule.seed,
-                run_ms=round(1000 * self.limit),
+                run_ms=max(1, round(1000 * limit)),
                 syncs=[point.planned() for point in schedule.points],
             )
             with Board(plan) as board:
@@ -172,11 +201,26 @@ class Stage:
                     self.options,
                     output=place / "trace",
                     stdin=place / "seed",
-                    limit=self.limit + _GRACE,
+                    limit=limit + _GRACE,
                     boards=(("race", board.descriptor),),
                 )
-                execution = execute(self.command, options)
-                return Campaign(place, execution, board.read(), seed, schedule)
+                execution = self._execute(place, options)
+                return Campaign(place, execution, board.read(), seed, schedule, limit)
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise
+
+    def _execute(self, place: Path, options: RecordOptions) -> Execution:
+        """Execute the program; a server with its client, whose input is the seed, and whose output is what counts."""
+        if self.client is None:
+            return execute(self.command, options)
+        port = free_port() if uses_port([*self.command, *self.client]) else 0
+        client = Client(with_port(self.client, port), options.cwd, place / "seed", place / "client.out")
+        server = execute(with_port(self.command, port), replace(options, stdin=None, companion=client))
+        printed = (client.printed if client.printed.exists() else server.printed[0], server.printed[1])
+        ended = client.ended_server and server.outcome is Outcome.CRASH and server.code == SIGTERM
+        if ended:
+            server = replace(server, outcome=Outcome.PASS, code=0)
+        if client.failure and server.outcome is Outcome.PASS:
+            return replace(server, outcome=Outcome.FAIL, printed=printed, words=f"has a client that {client.failure}")
+        return replace(server, printed=printed)

@@ -23,11 +23,13 @@ class Inputs:
 
     Attributes:
         refusals: what the program said to the commands of a grammar.
+        name: of the grammar's file.
     """
 
     given: list[bytes]
     grammar: Grammar | None = None
     number: int = 0
+    name: str = ""
     refusals: Refusals = field(default_factory=Refusals)
     _made: dict[bytes, Seed] = field(default_factory=dict)
     _kept: list[Seed] = field(default_factory=list)

@@ -1,49 +1,94 @@
-"""The first run of a program: whether it can race at all, and whether its recovery and check work.
+"""The first executions of a program: whether it can race at all, and whether its recovery and check work.
 
 A program that maps no file, or has one thread, has no races in persistent memory. A recovery or check that refuses the
-folder after a clean end would refuse everything. Each is said before the search begins.
+folder after a clean end would refuse everything. Each ends the search with a reason. An execution that a signal ends,
+or that hangs on its input, does not: it is a finding. If many of them came first, there is no clean end to judge by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from powercut.errors import EnvironmentFailure
 from powercut.findings.places import Places
 from powercut.oracle.verdict import Outcome
 from powercut.race.campaign import Campaign, Stage
 from powercut.race.recovery import Recovery
-from powercut.race.scheduler import ExecutionScheduler, Task
-from powercut.race.validation import Check
+from powercut.race.validation import Validator
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 
-_SCOUTS = 8  # inputs that may hang, before no more are tried
+_SCOUTS = 8  # executions that may end badly before one ends well
 _SHORTEST = 2.0  # seconds that a recovery has in any case
 _SLOWER = 8  # times as long as after a clean end: then it hangs
 _FRAMES = 8  # of each stack
 _LINES = 20  # of what a check or a recovery said
 
 
-def scout(stage: Stage, scheduler: ExecutionScheduler) -> Iterator[tuple[Task, Campaign]]:
-    """The first executions, without a schedule, until one ends well; those before it hung."""
-    for _ in range(_SCOUTS):
-        task = scheduler.next()
-        if task is None:
-            return
-        with stage.perform(task.state.seed, task.schedule, loads=task.is_scout) as campaign:
-            if campaign.hung:
-                scheduler.told(task, 0, 0, [])
-            elif campaign.execution.outcome is Outcome.PASS:
-                _require_threads(stage, campaign)
-            else:
-                raise _failed(stage, campaign)
-            yield task, campaign
-            if not campaign.hung:
-                return
+@dataclass(slots=True)
+class Preflight:
+    """Looks at executions until one has ended well.
+
+    Attributes:
+        has_input: the program reads something, so that another input may end.
+        cut_short: the first execution was ended because the budget was over.
+    """
+
+    stage: Stage
+    has_input: bool
+    cut_short: bool = False
+    _well: bool = False
+    _badly: int = 0
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether too many executions ended badly before one ended well."""
+        return not self._well and self._badly >= _SCOUTS
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether an execution did."""
+        return self._well
+
+    def ended(self, campaign: Campaign, *, in_time: bool) -> bool:
+        """Whether an execution ended well; `in_time`: it had as long as it may take."""
+        if campaign.execution.outcome is Outcome.PASS:
+            if not self._well:
+                _require_threads(self.stage, campaign)
+            self._well = True
+            return True
+        self._badly += 1
+        if campaign.hung and not in_time:
+            self.cut_short = not self._well
+        elif campaign.hung and not self._well and not self.has_input:
+            raise _never_ends(self.stage, campaign)
+        elif not campaign.hung and not campaign.died and not self._well:
+            raise _failed(self.stage, campaign)
+        return False
+
+    def clean_end(self, timeline: Timeline, validator: Validator) -> Recovery:
+        """Recovery and check must accept what a clean end leaves; the recovery, which hangs if it takes far longer."""
+        end = State(timeline.end, Base.ISSUED, frozenset())
+        recovery, check = validator.recovery, validator.check
+        recovered = recovery.on(timeline, end)
+        if not recovered.verdict.passed:
+            raise EnvironmentFailure(
+                "recovery-fails",
+                f"the recovery fails even without a crash: {recovery.command[0]!r} {recovered.ending} on the folder "
+                "the program left.",
+                "Fix that first, or choose another command with --recovery." + _said(recovered.verdict.output),
+            )
+        if check is not None and not (verdict := check(timeline, end)).passed:
+            raise EnvironmentFailure(
+                "check-fails-on-final-state",
+                f"the check fails even without a crash: it exited with {verdict.code} on the folder the program left.",
+                "Fix that first." + _said(verdict.output),
+            )
+        limit = min(recovery.limit, max(_SHORTEST, _SLOWER * recovered.verdict.seconds))
+        return replace(recovery, limit=limit)
 
 
-def never_ends(stage: Stage, campaign: Campaign) -> EnvironmentFailure:
+def _never_ends(stage: Stage, campaign: Campaign) -> EnvironmentFailure:
     """What to say of a program that has no input, and hangs."""
     return EnvironmentFailure(
         "program-deadlocks",
@@ -68,26 +113,6 @@ def _failed(stage: Stage, campaign: Campaign) -> EnvironmentFailure:
     words = _said(campaign.execution.last_words())
     what = f"the program {stage.command[0]!r} {campaign.ending}."
     return EnvironmentFailure("workload-failed", what, f"It must exit with 0 when there is no power cut.{words}")
-
-
-def require_clean_end(recovery: Recovery, check: Check | None, timeline: Timeline) -> float:
-    """Recovery and check must accept what a clean end leaves; seconds after which the recovery hangs."""
-    end = State(timeline.end, Base.ISSUED, frozenset())
-    recovered = recovery.on(timeline, end)
-    if not recovered.verdict.passed:
-        raise EnvironmentFailure(
-            "recovery-fails",
-            f"the recovery fails even without a crash: {recovery.command[0]!r} {recovered.ending} on the folder the "
-            "program left.",
-            "Fix that first, or choose another command with --recovery." + _said(recovered.verdict.output),
-        )
-    if check is not None and not (verdict := check(timeline, end)).passed:
-        raise EnvironmentFailure(
-            "check-fails-on-final-state",
-            f"the check fails even without a crash: it exited with {verdict.code} on the folder the program left.",
-            "Fix that first." + _said(verdict.output),
-        )
-    return min(recovery.limit, max(_SHORTEST, _SLOWER * recovered.verdict.seconds))
 
 
 def _stacks(campaign: Campaign) -> str:

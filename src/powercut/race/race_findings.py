@@ -17,6 +17,7 @@ from powercut.trace.layout import Effect
 _MOST = 6  # updates that are named
 _CUT = "a power cut can keep one and lose the other"
 STORED, TAKEN = "stored", "taken"  # the roles that a race is known by
+UNTRIED = "; it was not replayed yet"  # what is said of a bug before its replay has shown it again
 TRACE, SEED, PLAN = "trace", "seed", "schedule.json"  # of a finding, in a folder of its own
 
 
@@ -117,7 +118,7 @@ class Describer:
             judged.verdict.code,
             judged.verdict.output,
             models=[self.timeline.label],
-            severity="error" if judged.standing is Standing.BUG else "note",
+            severity="note",  # until its replay has shown it again
         )
         finding.id = finding.identify()
         return _placed(finding, judged, scheduled)
@@ -127,9 +128,10 @@ def _placed(finding: Finding, judged: Judged, scheduled: Scheduled) -> Finding:
     """A finding that knows its id, and so the folder of what replays it."""
     home = f"races/{finding.id}"
     finding.state = replace(finding.state, trace=f"{home}/{TRACE}")
+    bug = judged.standing is Standing.BUG
     finding.race = Race(
-        judged.standing.value,
-        judged.why,
+        Standing.CANDIDATE.value if bug else judged.standing.value,
+        judged.why + (UNTRIED if bug else ""),
         scheduled.writer,
         scheduled.reader,
         f"{home}/{SEED}" if scheduled.has_seed else None,

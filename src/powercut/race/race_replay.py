@@ -36,7 +36,8 @@ def replay_race(
         options = RecordOptions(
             Path(run.folder), cwd, Path(scratch) / "trace", views, memory_tool=tool, persistent_memory=True
         )
-        stage = Stage(run.command, options, Path(scratch), run.timeout)
+        client = [str(word) for word in run.race.get("client") or ()] or None
+        stage = Stage(run.command, options, Path(scratch), run.timeout, client)
         reproduction = Reproduction(stage, row_of(finding.state))
         seen = 0
         for done in range(1, tries + 1):

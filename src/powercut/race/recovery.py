@@ -9,7 +9,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -83,20 +84,26 @@ class Recovery:
         options: as for a recording; output and content are each image's own.
         scratch: a folder of ours for images.
         limit: seconds after which it hangs.
+        workbench: held while timelines are looked at (`image_judge`).
     """
 
     command: Sequence[str]
     options: RecordOptions
     scratch: Path
     limit: float
+    workbench: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     def on(self, timeline: Timeline, state: State) -> Recovered:
         """Run it on the image of a state."""
         place = Path(tempfile.mkdtemp(prefix="recovery-", dir=self.scratch))
         try:
             image = place / "image"
-            export_image(timeline, state, image)
-            options = replace(self.options, output=place / "trace", content=image, limit=self.limit)
-            return Recovered(execute(self.command, options))
+            with self.workbench:
+                export_image(timeline, state, image)
+            # Only its stores count, not who made them.
+            options = replace(self.options, output=place / "trace", content=image, limit=self.limit, stacks=False)
+            execution = execute(self.command, options)
+            with self.workbench:
+                return Recovered(execution)
         finally:
             shutil.rmtree(place, ignore_errors=True)

@@ -9,44 +9,45 @@ from __future__ import annotations
 
 import math
 import os
-import time
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Event
+from threading import Condition, Event
 
 import msgspec
 
 from powercut import __version__
-from powercut.errors import EnvironmentFailure
-from powercut.findings.finding import RACE_KINDS
+from powercut.errors import EnvironmentFailure, PowercutError
+from powercut.findings.finding import RACE_KINDS, FindingKind
 from powercut.image.scratch import Scratch, ScratchError, ScratchPolicy, make_scratch
 from powercut.model.filesystem import FileSystem, file_systems
 from powercut.model.memory import AUTO, PX86
-from powercut.oracle.check_command import check_command, check_environment
-from powercut.oracle.command import CommandOracle
-from powercut.oracle.verdict import Verdict
+from powercut.oracle.check_command import check_command
 from powercut.programs import find_program
+from powercut.race.agenda import Agenda
 from powercut.race.allow import AllowList
 from powercut.race.campaign import Stage
+from powercut.race.client import uses_port
+from powercut.race.clock import Clock
+from powercut.race.crash_bugs import CrashBugs
+from powercut.race.failures import FAILED, Failures
 from powercut.race.grammar import Grammar, load_grammar
+from powercut.race.image_judge import ImageJudge
 from powercut.race.inputs import Inputs, seed_files
-from powercut.race.preflight import never_ends, require_clean_end, scout
+from powercut.race.preflight import Preflight
 from powercut.race.race_search import RaceBudget, RaceSearch
 from powercut.race.recovery import Recovery
 from powercut.race.results import RaceResults
 from powercut.race.scheduler import ExecutionScheduler, Mode
-from powercut.race.validation import Check, Validator
+from powercut.race.validation import Validator
 from powercut.record.recorder import RecordOptions
 from powercut.record.tracers import require_memory_tool
 from powercut.runs.apply_baseline import apply_baseline, load_baseline
-from powercut.runs.replay import judge_state
 from powercut.runs.store import SavedRun, new_run_folder, save_run
 from powercut.runs.workspace import Workspace
 from powercut.settings import seconds
-from powercut.states.state import State
-from powercut.states.timeline import Timeline
 
 _WORKS_AGAIN = (
     "{} of the inconsistencies count as repaired, because the program overwrote them when it ran as its own "
@@ -60,6 +61,7 @@ class RaceOptions:
 
     Attributes:
         recovery: the command that recovers; None for the program itself, with an empty seed.
+        client: the command that drives the program, if that is a server.
         jobs: executions at the same time.
         threads: how many the program has, for a grammar; None for what the grammar says.
         max_findings, max_executions: after which the search ends; None for no limit.
@@ -73,6 +75,17 @@ class RaceOptions:
     threads: int | None = None
     max_findings: int | None = None
     max_executions: int | None = None
+    client: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Commands:
+    """What is executed: the program, what recovers, and what checks, if anything does."""
+
+    workload: list[str]
+    recovery: list[str]
+    check: list[str] | None
+    client: list[str] | None
 
 
 class RaceSession:
@@ -81,6 +94,7 @@ class RaceSession:
     def __init__(self, workspace: Workspace, options: RaceOptions) -> None:
         self._workspace = workspace
         self._options = options
+        self._clock = Clock(seconds(workspace.settings.budget))
         self._stop = Event()
 
     def run(self, command: Sequence[str]) -> tuple[SavedRun, Path]:
@@ -88,88 +102,96 @@ class RaceSession:
         workspace = self._workspace
         load_baseline(workspace.baseline, write=workspace.write_baseline)  # one that cannot be read is refused at once
         inputs, recovery = self._inputs(), self._recovery_command(command)
-        check = self._check()
+        settings = workspace.settings
+        check = check_command(settings.check, workspace.cwd, workspace.folder) if settings.check else None
         program = Path(workspace.cwd, find_program(command[0], workspace.cwd))
         options = self._record_options(require_memory_tool(program))
         run_folder = new_run_folder(workspace.output)
+        commands = _Commands(list(command), list(recovery), check, self._client())
+        self._require_ports(commands)
         try:
             with self._scratch() as scratch:
-                began = time.monotonic()
-                exploration = self._explore(command, recovery, check, options, scratch, inputs, run_folder)
-                run = self._saved(command, recovery, exploration, time.monotonic() - began)
-            self._mark_known(run)
-            for finding in run.findings:
-                finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + workspace.output_option()
-            save_run(run_folder, run)
+                search = self._build(commands, options, scratch, inputs, run_folder)
+                search.save = lambda: self._save(commands, search, run_folder, final=False)
+                self._explore(search)
+            return self._save(commands, search, run_folder, final=True), run_folder
+        except PowercutError:
+            shutil.rmtree(run_folder, ignore_errors=True)  # a refusal: nothing in it is more than a candidate
+            raise
         finally:
             with suppress(OSError):
                 run_folder.rmdir()  # only if nothing was written
-        return run, run_folder
 
-    def _explore(
-        self,
-        command: Sequence[str],
-        recovery: Sequence[str],
-        check: Check | None,
-        options: RecordOptions,
-        scratch: Path,
-        inputs: Inputs,
-        run_folder: Path,
+    def _build(
+        self, commands: _Commands, options: RecordOptions, scratch: Path, inputs: Inputs, run_folder: Path
     ) -> RaceSearch:
-        settings = self._workspace.settings
-        stage = Stage(command, options, scratch, settings.timeout)
+        settings, workbench = self._workspace.settings, Condition()
+        stage = Stage(commands.workload, options, scratch, settings.timeout, commands.client)
         where = options.cwd if self._options.recovery is None else options.folder  # a check runs there, too
-        recovers = Recovery(recovery, replace(options, cwd=where), scratch, settings.timeout)
+        recovery = Recovery(commands.recovery, replace(options, cwd=where), scratch, settings.timeout, workbench)
+        recovers = self._image_judge(commands.recovery, workbench)
+        check = self._image_judge(commands.check, workbench) if commands.check is not None else None
         scheduler = ExecutionScheduler(inputs, self._options.schedule, settings.seed)
         allow, settled = AllowList(settings.race.reasons), scheduler.experience.settled
-        results = RaceResults(run_folder, Validator(recovers, check), allow, settled=settled)
-        exploration = RaceSearch(stage, scheduler, inputs, results, self._row(), self._workspace.tell, self._stop)
-        if self._scout(exploration):
-            self._search(exploration)
-            inputs.refusals.check(str(self._options.grammar))
-        self._say_how_it_ended(exploration)
-        return exploration
+        return RaceSearch(
+            stage,
+            Agenda(scheduler, RaceResults(run_folder, allow, workbench, settled=settled)),
+            inputs,
+            Validator(recovery, check, workbench),
+            CrashBugs(recovers, check, self._clock),
+            Preflight(stage, self._has_input),
+            Failures(run_folder),
+            self._row(),
+            self._budget(),
+            self._workspace.tell,
+            lambda: None,
+            self._stop,
+            workbench,
+        )
 
-    def _search(self, exploration: RaceSearch) -> None:
+    def _image_judge(self, command: Sequence[str], workbench: Condition) -> ImageJudge:
+        workspace = self._workspace
+        scratch = Path(workspace.settings.scratch) if workspace.settings.scratch else None
+        views = workspace.namespaces()
+        timeout = workspace.settings.timeout
+        return ImageJudge(command, workspace.folder, timeout, self._stop, views, workbench, scratch)
+
+    def _explore(self, search: RaceSearch) -> None:
         """Search; if the machine fails on the way, what was found before is kept."""
         try:
-            exploration.run(self._jobs, self._budget())
+            search.run(self._jobs)
         except EnvironmentFailure as error:
-            if not exploration.results.findings:
+            if not search.bugs:
                 raise
             self._workspace.say(f"the search ended early: {error}", warning=True)
-
-    def _scout(self, exploration: RaceSearch) -> bool:
-        """The first look; whether an execution ended well, so that there is something to search."""
-        results, stage = exploration.results, exploration.stage
-        for task, campaign in scout(stage, exploration.scheduler):
-            if campaign.hung:
-                if not self._has_input:
-                    raise never_ends(stage, campaign)
-                exploration.file_hang(campaign)
-                continue
-            recovers, check = results.validator.recovery, results.validator.check
-            limit = require_clean_end(recovers, check, Timeline(campaign.execution.trace, self._row()))
-            results.validator.recovery = replace(recovers, limit=limit)
-            exploration.learn(task, exploration.study(task, campaign))
-            exploration.inputs.refusals.check(str(self._options.grammar))
-            return True
-        self._workspace.say("no execution ended, so nothing else was tested", warning=True)
-        return False
+        self._say_how_it_ended(search)
 
     def _budget(self) -> RaceBudget:
         options = self._options
-        bugs, executions = options.max_findings or math.inf, options.max_executions or math.inf
-        return RaceBudget(seconds(self._workspace.settings.budget), bugs, executions)
+        return RaceBudget(self._clock, options.max_findings or math.inf, options.max_executions or math.inf)
 
     @property
     def _jobs(self) -> int:
         return self._options.jobs or os.cpu_count() or 1
 
+    def _require_ports(self, commands: _Commands) -> None:
+        """Executions at the same time need ports of their own."""
+        if commands.client is not None and not uses_port(commands.workload):
+            self._options = replace(self._options, jobs=1)
+            self._workspace.say(
+                "the command of the server has no {port}, so powercut runs one execution at a time", warning=True
+            )
+
     def _say_how_it_ended(self, exploration: RaceSearch) -> None:
         say = self._workspace.say
-        for ending, times in exploration.failures.items():
-            say(f"{times} of {exploration.executions} executions failed: the program {ending}", warning=True)
+        failures, preflight = exploration.failures, exploration.preflight
+        for ending, times in failures.endings.items():
+            where = f". What it read and printed is in {failures.folder / FAILED}"
+            say(f"{times} of {exploration.executions} executions failed: the program {ending}{where}", warning=True)
+        if preflight.cut_short:
+            say("the budget ended before the program did, so nothing was judged. Increase --budget", warning=True)
+        elif exploration.executions and not preflight.ended_well:
+            say("no execution ended well, so nothing else was tested", warning=True)
         refused = exploration.inputs.refusals
         if refused.refused:
             say(f"the program refused {refused.share:.0%} of the commands from the grammar", warning=True)
@@ -200,7 +222,7 @@ class RaceSession:
         options = self._options
         given = seed_files(options.seeds) if options.seeds is not None else []
         grammar = self._grammar(options.grammar) if options.grammar is not None else None
-        return Inputs(given, grammar, self._workspace.settings.seed)
+        return Inputs(given, grammar, self._workspace.settings.seed, str(options.grammar))
 
     def _grammar(self, path: Path) -> Grammar:
         grammar = load_grammar(path)
@@ -215,17 +237,9 @@ class RaceSession:
             else command
         )
 
-    def _check(self) -> Check | None:
-        settings, workspace = self._workspace.settings, self._workspace
-        if settings.check is None:
-            return None
-        argv = check_command(settings.check, workspace.cwd, workspace.folder)
-
-        def judge(timeline: Timeline, state: State) -> Verdict:
-            oracle = CommandOracle(argv, settings.timeout, check_environment(timeline))
-            return judge_state(timeline, state, oracle, workspace.folder, settings.timeout, workspace.told)
-
-        return judge
+    def _client(self) -> list[str] | None:
+        given, workspace = self._options.client, self._workspace
+        return check_command(given, workspace.cwd, workspace.folder, "client") if given is not None else None
 
     def _row(self) -> FileSystem:
         """The first model; a race is about persistent memory unless something else is said."""
@@ -265,32 +279,42 @@ class RaceSession:
         workspace = self._workspace
         apply_baseline(workspace.baseline, run.findings, kinds, workspace.told, write=workspace.write_baseline)
 
-    def _saved(
-        self, command: Sequence[str], recovery: Sequence[str], exploration: RaceSearch, elapsed: float
-    ) -> SavedRun:
+    def _save(self, commands: _Commands, search: RaceSearch, run_folder: Path, *, final: bool) -> SavedRun:
+        """Write down all that is known so far; before the end, without the baseline's word on it."""
+        run = self._saved(commands, search, interrupted=search.interrupted or not final)
+        if final:
+            self._mark_known(run)
+        for finding in run.findings:
+            finding.replay = f"powercut replay {run_folder.name}/{finding.id}" + self._workspace.output_option()
+        save_run(run_folder, run)
+        return run
+
+    def _saved(self, commands: _Commands, search: RaceSearch, *, interrupted: bool) -> SavedRun:
         workspace, settings = self._workspace, self._workspace.settings
-        results = exploration.results
-        order = list(RACE_KINDS)
+        results, validator = search.results, search.validator
+        order = [*RACE_KINDS, *(kind for kind in FindingKind if kind not in RACE_KINDS)]
         facts = {
-            **exploration.counts(),
+            **search.counts(),
             "schedule": self._options.schedule,
-            "finished": exploration.finished,
-            "failures": exploration.failures,
+            "finished": search.finished,
+            "failures": dict(search.failures.endings),
             "allowed": results.allow.told(),
-            "recovery": list(recovery),
+            "recovery": commands.recovery,
+            "client": commands.client,
             "cwd": str(workspace.cwd),
         }
+        found = list(results.findings.values())
         return SavedRun(
             version=__version__,
-            command=list(command),
+            command=commands.workload,
             folder=str(workspace.folder),
-            check=check_command(settings.check, workspace.cwd, workspace.folder) if settings.check else None,
+            check=commands.check,
             timeout=settings.timeout,
-            findings=sorted(results.findings.values(), key=lambda one: (one.severity, order.index(one.kind), one.id)),
-            states={"tested": results.validator.images, "equal": results.validator.equal},
+            findings=sorted(found, key=lambda one: (one.severity, order.index(one.kind), one.id)),
+            states={"tested": validator.images, "equal": validator.equal},
             model=f"{self._row().name}+{self._row().memory.name}",
-            seconds=elapsed,
+            seconds=self._clock.passed,
             race=facts,
             notes=workspace.notes,
-            interrupted=exploration.interrupted,
+            interrupted=interrupted,
         )

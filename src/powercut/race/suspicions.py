@@ -69,7 +69,7 @@ class Suspicions:
     """All suspicions of one execution."""
 
     def __init__(self, shown: Shown, places: Places) -> None:
-        self._shown = shown
+        self.shown = shown
         self._places = places
         self._accesses = Accesses(shown.timeline.trace)
         self._code: dict[int, tuple[Code, ...]] = {}
@@ -80,23 +80,28 @@ class Suspicions:
             yield self._accesses.is_between_threads(load, stores), (self._at(stores[0]), self._at(load))
 
     def __iter__(self) -> Iterator[Suspicion]:
-        for one in inconsistencies(self._shown.timeline, self._accesses):
+        for one in inconsistencies(self.shown.timeline, self._accesses):
             kind = FindingKind.INTER_THREAD if one.between_threads else FindingKind.INTRA_THREAD
             sort = (kind, *(self._at(event) for event in (one.store, one.load, one.effect[0])))
             stored, *used = (self._places.frames(event) for event in (one.store, one.load, one.effect[0]))
-            schedule = self._shown.meetings.get(self._accesses.field("extra", one.load), self._shown.schedule)
+            schedule = self.shown.meetings.get(self._accesses.field("extra", one.load), self.shown.schedule)
             yield Suspicion(self._id(kind, one.store, STORED), sort, one, stored, used, schedule)
-        for lock in held_locks(self._shown.timeline, self._accesses):
+        for lock in held_locks(self.shown.timeline, self._accesses):
             kind, frames = FindingKind.SYNCHRONIZATION, self._places.frames(lock.store)
             way = (kind, self._way(lock.store)[:_CALLERS])
-            yield Suspicion(self._id(kind, lock.store, TAKEN), way, lock, frames, [frames], self._shown.schedule)
+            yield Suspicion(self._id(kind, lock.store, TAKEN), way, lock, frames, [frames], self.shown.schedule)
 
     def _id(self, kind: FindingKind, store: int, role: str) -> str:
         return identify(kind.value, [self._places.location(store, role, "")])
 
-    def thread(self, event: int) -> int:
-        """The index of the thread of an event."""
-        return self._shown.threads.get(self._accesses.field("tid", event), 0)
+    def threads(self, suspicion: Suspicion) -> tuple[int, int]:
+        """The indices of the threads that stored and that read; who takes a lock does both."""
+        subject = suspicion.subject
+        load = subject.load if isinstance(subject, Inconsistency) else subject.store
+        return self._thread(subject.store), self._thread(load)
+
+    def _thread(self, event: int) -> int:
+        return self.shown.threads.get(self._accesses.field("tid", event), 0)
 
     def _at(self, event: int) -> Code:
         """The instruction of an event."""
@@ -106,7 +111,7 @@ class Suspicions:
         """The instruction of an event, and the calls that led there, innermost first."""
         stack = self._accesses.field("stack", event)
         if stack not in self._code:
-            self._code[stack] = tuple(_code(self._shown.timeline.trace, stack))
+            self._code[stack] = tuple(_code(self.shown.timeline.trace, stack))
         return self._code[stack]
 
 

@@ -1,15 +1,20 @@
 """Post-failure validation: does the program's own recovery undo what a crash left?
 
 Before: an inconsistency, or a lock that a crash leaves taken, with its crash states. After: a `Judged` value: a bug,
-with what shows it; benign; or unconfirmed. The rules, in order:
+with what shows it; benign; or unconfirmed. A *scene* is a crash state that may do harm, and its neighbour, in which all
+else is the same: at the effect, the image without it; later, and for outputs, the image with what the effect is based
+on. So an image that fails beside a neighbour that passes fails because of the race, and one that fails beside a
+neighbour that fails as well does so because of something else: a plain crash bug, which is told by itself
+(`crash_bugs`) and is never a race. The rules, in order:
 
-1. A recovery that dies, hangs or fails on the image: a bug. If the same happens, word for word, on the image without
-   the effect, something else is the cause: unconfirmed.
+1. A recovery that dies, hangs or fails on the image, and succeeds on the neighbour: a bug. If it fails there, too:
+   unconfirmed, and a plain failure.
 2. A recovery that overwrites every byte of the effect, or brings the lock word back: benign.
-3. A check (`--check`) that refuses an image: a bug. It is asked about the crash at the effect, and about the last
-   moment at which the loss is possible, when all that followed has happened, too. If it refuses the first one without
-   the effect, or the second one with nothing lost, in the same words, something else is the cause.
-4. A check that shows no such difference: unconfirmed. So is an output that nobody checks: no recovery takes it back.
+3. A check (`--check`) that refuses an image and accepts the neighbour: a bug. It is asked about the crash at the
+   effect, and about the last moment at which the loss is possible, when all that followed has happened, too. If it
+   refuses the neighbour in other words, that is a bug as well: what it says first of an image need not be all that is
+   wrong with it. In the same words: unconfirmed, and a plain failure.
+4. A check that passes: unconfirmed. So is an output that nobody checks: no recovery takes it back.
 5. No check: a bug. Nothing repaired it.
 
 Equal images with equal questions are judged once, whatever campaign they come from.
@@ -17,7 +22,8 @@ Equal images with equal questions are judged once, whatever campaign they come f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -34,19 +40,29 @@ _NOT_THE_CAUSE = "it also fails without the race"
 
 
 class Standing(StrEnum):
-    """What came of a validation."""
+    """What came of a validation, or that it did not come to one."""
 
     BUG = "bug"
     BENIGN = "benign"
     UNCONFIRMED = "unconfirmed"
+    CANDIDATE = "candidate"
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A crash state that may do harm, and one beside it in which that harm cannot be."""
+    """A crash state that may do harm, and the one beside it in which that harm cannot be."""
 
     harmful: State
-    harmless: State
+    neighbour: State
+
+
+@dataclass(frozen=True, slots=True)
+class PlainFailure:
+    """A crash state that fails without a race, who says so, and in which words."""
+
+    state: State
+    by_recovery: bool
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +73,7 @@ class Judged:
     why: str
     scene: int
     verdict: Verdict
+    plain: PlainFailure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,31 +94,37 @@ class Validator:
     """Judges inconsistencies by recovery and check.
 
     Attributes:
+        workbench: held while timelines are looked at (`image_judge`).
         images: how many images were judged.
         equal: how many questions an equal image had answered.
     """
 
     recovery: Recovery
     check: Check | None
+    workbench: AbstractContextManager[object] = field(default_factory=nullcontext)
     images: int = 0
     equal: int = 0
-    _known: dict[tuple[object, ...], Judged] = field(default_factory=dict)
+    _known: dict[tuple[Hashable, ...], Judged] = field(default_factory=dict)
+    _recovered: dict[int, Verdict] = field(default_factory=dict)
+    _checked: dict[tuple[Hashable, ...], Verdict] = field(default_factory=dict)
+    _digester: tuple[Timeline, Digester] | None = None
 
     def judge(self, timeline: Timeline, found: Inconsistency) -> Judged:
         """Whether an effect without what it depends on is repaired."""
-        targets = tuple(bytes_of(timeline, update) for update in found.made)
+        with self.workbench:
+            targets, scenes = tuple(bytes_of(timeline, update) for update in found.made), scenes_of(timeline, found)
         question = _Question(targets, lambda recovered: _undone(recovered, targets), not targets)
-        return self._once(timeline, scenes_of(timeline, found), question)
+        return self._once(timeline, scenes, question)
 
     def judge_lock(self, timeline: Timeline, lock: HeldLock) -> Judged:
         """Whether a lock that its holder left taken is freed."""
-        word = bytes_of(timeline, lock.update)
+        with self.workbench:
+            word, scene = bytes_of(timeline, lock.update), scene_of_lock(timeline, lock)
         question = _Question((word, lock.free), lambda recovered: _freed(recovered, word, lock.free))
-        return self._once(timeline, [scene_of_lock(timeline, lock)], question)
+        return self._once(timeline, [scene], question)
 
     def _once(self, timeline: Timeline, scenes: list[Scene], question: _Question) -> Judged:
-        digester = Digester(timeline, whole=True)
-        key = (*(digester.digest(scene.harmful) for scene in scenes), *question.subject)
+        key = (*(self._digest(timeline, scene.harmful) for scene in scenes), *question.subject)
         if key in self._known:
             self.equal += 1
         else:
@@ -109,15 +132,23 @@ class Validator:
             self._known[key] = self._judge(timeline, scenes, question)
         return self._known[key]
 
+    def _digest(self, timeline: Timeline, state: State) -> int:
+        with self.workbench:
+            if self._digester is None or self._digester[0] is not timeline:
+                self._digester = timeline, Digester(timeline, whole=True)
+            return self._digester[1].digest(state)
+
     def _judge(self, timeline: Timeline, scenes: list[Scene], question: _Question) -> Judged:
         recovered = self.recovery.on(timeline, scenes[0].harmful)
         verdict = recovered.verdict
         if not verdict.passed:
             return self._failed(timeline, scenes[0], recovered)
-        if why := question.benign(recovered):
+        with self.workbench:
+            why = question.benign(recovered)
+        if why:
             return Judged(Standing.BENIGN, why, 0, verdict)
         if self.check is not None:
-            return self._checked(self.check, timeline, scenes)
+            return self._examined(self.check, timeline, scenes)
         if question.is_output:
             return Judged(Standing.UNCONFIRMED, "it was only printed or sent, and there is no check", 0, verdict)
         return Judged(Standing.BUG, "the recovery succeeds without repairing it", 0, verdict)
@@ -126,39 +157,66 @@ class Validator:
         why, verdict = f"the recovery {recovered.ending} on the image", recovered.verdict
         if verdict.outcome is Outcome.ERROR:
             return Judged(Standing.UNCONFIRMED, why, 0, verdict)
-        if _say_the_same(self.recovery.on(timeline, scene.harmless).verdict, verdict):
-            return Judged(Standing.UNCONFIRMED, f"{why}; {_NOT_THE_CAUSE}", 0, verdict)
+        other = self._recovery_on(timeline, scene.neighbour)
+        if not other.passed:
+            plain = PlainFailure(scene.neighbour, by_recovery=True, verdict=other)
+            return Judged(Standing.UNCONFIRMED, f"{why}; {_NOT_THE_CAUSE}", 0, verdict, plain)
         return Judged(Standing.BUG, why, 0, verdict)
 
-    @staticmethod
-    def _checked(check: Check, timeline: Timeline, scenes: list[Scene]) -> Judged:
-        why = "the recovery does not repair it, but the check passes"
+    def _recovery_on(self, timeline: Timeline, state: State) -> Verdict:
+        """How the recovery ends on a state; equal images are asked about once."""
+        digest = self._digest(timeline, state)
+        if digest not in self._recovered:
+            self._recovered[digest] = self.recovery.on(timeline, state).verdict
+        return self._recovered[digest]
+
+    def _examined(self, check: Check, timeline: Timeline, scenes: list[Scene]) -> Judged:
+        why, plain = "the recovery does not repair it, but the check passes", None
         for number, scene in enumerate(scenes):
-            verdict = check(timeline, scene.harmful)
+            verdict = self._check_on(check, timeline, scene.harmful)
             if verdict.passed:
                 continue
             if verdict.outcome is Outcome.ERROR:
-                return Judged(Standing.UNCONFIRMED, "the check could not be run", number, verdict)
-            if not _say_the_same(check(timeline, scene.harmless), verdict):
-                return Judged(Standing.BUG, "the check fails on the image", number, verdict)
+                return Judged(Standing.UNCONFIRMED, "the check could not be run", number, verdict, plain)
+            other = self._check_on(check, timeline, scene.neighbour)
+            if not other.passed:
+                plain = plain or PlainFailure(scene.neighbour, by_recovery=False, verdict=other)
+            if _words(other) != _words(verdict):
+                return Judged(Standing.BUG, "the check fails on the image", number, verdict, plain)
             why = f"the check fails on the image; {_NOT_THE_CAUSE}"
-        return Judged(Standing.UNCONFIRMED, why, 0, verdict)
+        return Judged(Standing.UNCONFIRMED, why, 0, verdict, plain)
+
+    def _check_on(self, check: Check, timeline: Timeline, state: State) -> Verdict:
+        """What the check says of a state; equal images that owe the same are asked about once."""
+        digest = self._digest(timeline, state)
+        with self.workbench:
+            key = digest, timeline.acked(state.point), timeline.sent(state.point)
+        if key not in self._checked:
+            self._checked[key] = check(timeline, state)
+        return self._checked[key]
 
 
-def _say_the_same(one: Verdict, other: Verdict) -> bool:
-    return (one.outcome, one.code, one.output) == (other.outcome, other.code, other.output)
+def _words(verdict: Verdict) -> Hashable:
+    return verdict.outcome, verdict.code, verdict.output
 
 
 def scenes_of(timeline: Timeline, found: Inconsistency) -> list[Scene]:
     """The crash at the effect, and the last moment at which the loss is possible."""
-    without_effect = timeline.with_only((), found.state.point)
-    nothing_lost = State(found.closing.point, Base.ISSUED, frozenset())
-    return [Scene(found.state, without_effect), Scene(found.closing, nothing_lost)]
+    at, point = found.state, found.state.point
+    beside = without(timeline, at, found.made) if found.made else timeline.with_only(found.lost, point)
+    whole = State(found.closing.point, Base.ISSUED, frozenset())
+    return [Scene(at, beside), Scene(found.closing, whole)]
 
 
 def scene_of_lock(timeline: Timeline, lock: HeldLock) -> Scene:
     """The lock as it was taken; and the same moment with the lock still free."""
-    return Scene(lock.state, timeline.with_only((), lock.state.point))
+    return Scene(lock.state, without(timeline, lock.state, [lock.update]))
+
+
+def without(timeline: Timeline, state: State, effect: Sequence[int]) -> State:
+    """The same state but for an effect, and what cannot be without it."""
+    gone = timeline.lost_with(effect, state.point)
+    return State(state.point, Base.GUARANTEED, frozenset(update for update in state.delta if update not in gone))
 
 
 def bytes_of(timeline: Timeline, update: int) -> Bytes:

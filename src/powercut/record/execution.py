@@ -29,6 +29,7 @@ class Execution:
         code: exit status or signal.
         seconds: what it took, with the tracer.
         printed: files with its standard output and its standard error.
+        words: how it ended, where there is more to say than that.
     """
 
     trace: Trace
@@ -36,10 +37,13 @@ class Execution:
     code: int
     seconds: float
     printed: tuple[Path, Path]
+    words: str = ""
 
     @property
     def ending(self) -> str:
         """How it ended, in words that follow a name."""
+        if self.words:
+            return self.words
         if self.outcome is Outcome.HANG:
             return "did not end in time"
         if self.outcome is Outcome.CRASH:

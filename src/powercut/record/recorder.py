@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
+from typing import Protocol
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure
@@ -48,6 +49,16 @@ def trace_full(trace: Path) -> EnvironmentFailure:
     return EnvironmentFailure("trace-full", what, hint)
 
 
+class Companion(Protocol):
+    """Something that goes on beside the program."""
+
+    def accompany(self, tracer: int) -> None:
+        """The tracer, whose process number this is, runs the program."""
+
+    def leave(self) -> None:
+        """The program has ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordOptions:
     """How to record.
@@ -68,6 +79,7 @@ class RecordOptions:
         stop: once it is set, the program is ended as by Ctrl-C.
         boards: files in memory for modes of the memory tracer: a mode's name and a descriptor.
         added: a plan of syncs that the tracer puts in (`added`), None for none.
+        companion: what accompanies the program: a client of a server.
     """
 
     folder: Path
@@ -86,6 +98,7 @@ class RecordOptions:
     stop: Event | None = None
     boards: tuple[tuple[str, int], ...] = ()
     added: Path | None = None
+    companion: Companion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +232,18 @@ def _run_tracer(
         process = subprocess.Popen(
             [argv[0], *mortal, *argv[1:]], env=environment, stdin=given, stderr=subprocess.PIPE, pass_fds=boards
         )
+    companion = options.companion if options else None
     try:
         pass_on()  # an interrupt that came while Popen forked may be lost
+        if companion is not None:
+            companion.accompany(process.pid)
         errors = _wait(process, options.limit if options else None, options.stop if options else None)
     except BaseException:
         _end(process)
         raise
+    finally:
+        if companion is not None:
+            companion.leave()
     if errors is None:
         _end(process)
         return HUNG

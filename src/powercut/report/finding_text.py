@@ -89,6 +89,7 @@ def _raced(finding: Finding, race: Race, paint: Paint) -> list[str]:
     if finding.survived:
         lines += ["  and holds", *(f"    - {one_line(text)}" for text in finding.survived)]
     lines += _wrap(f"schedule: {race.schedule}", paint)
+    lines += [f"  seen again in {race.seen:,} of {race.tries:,} replays"] if race.tries else []
     return [*lines, f"  input: {one_line(race.seed) if race.seed else 'none'}"]
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from powercut.findings.finding import Finding
 from powercut.printable import counted, one_line
 from powercut.report.finding_text import baseline_text, explain
 from powercut.report.paint import PLAIN, Paint, Role
@@ -43,10 +45,19 @@ def raced_text(run: SavedRun, folder: Path, paint: Paint = PLAIN) -> str:
 
 
 def raced_found(run: SavedRun) -> str:
-    """How many races there are."""
-    count, sure = len(run.findings), sum(finding.severity == "error" for finding in run.findings)
-    found = counted(sure, "race") if sure else "No races"
-    return f"{found}, {count - sure:,} unconfirmed" if count > sure else found
+    """How many races there are, and what else."""
+    words = Counter(standing_words(finding) for finding in run.findings if finding.race is not None)
+    plain = sum(finding.race is None for finding in run.findings)
+    parts = [counted(words["finding"], "race") if words["finding"] else "No races"]
+    parts += [counted(plain, "plain crash bug")] if plain else []
+    parts += [f"{words['unconfirmed']:,} unconfirmed"] if words["unconfirmed"] else []
+    parts += [counted(words["candidate"], "candidate")] if words["candidate"] else []
+    return ", ".join(parts)
+
+
+def standing_words(finding: Finding) -> str:
+    """What a finding is called in a line: of races, only those whose replay has shown them again are more."""
+    return "finding" if finding.race is None or finding.severity == "error" else finding.race.standing
 
 
 def raced_extent(run: SavedRun) -> str:
@@ -56,7 +67,9 @@ def raced_extent(run: SavedRun) -> str:
 
 def raced_words(counts: dict[str, Any]) -> str:
     """How far a run is, in one line."""
-    return ", ".join(f"{counts.get(key, 0):,} {name}" for key, name in _COLUMNS)
+    words = [f"{counts.get(key, 0):,} {name}" for key, name in _COLUMNS]
+    waiting = counts.get("waiting", 0)
+    return ", ".join([*words, f"{waiting:,} waiting for a verdict"] if waiting else words)
 
 
 def _capital(text: str) -> str:

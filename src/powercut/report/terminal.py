@@ -12,7 +12,7 @@ import click
 
 from powercut.printable import counted, printable
 from powercut.report.finding_text import headline
-from powercut.report.race import raced_table, raced_words
+from powercut.report.race import raced_table, raced_words, standing_words
 from powercut.search.events import Doing, Event, Found, Progress, Raced, Repeated, Said, Weighed
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 PLAIN_EVERY = 10.0  # seconds between progress lines where there is no terminal
+RACED_EVERY = 5.0  # the same of races, whose every step takes its time
+_FOUND = {"finding": "red"}
 
 
 class Terminal:
@@ -51,12 +53,13 @@ class Terminal:
             if isinstance(event, Said):
                 self._line(f"{'warning: ' if event.warning else ''}{event.text}", "yellow" if event.warning else "")
             elif isinstance(event, Found):
-                self._line(f"finding {event.finding.id}: {headline(event.finding)}", "red")
+                standing = standing_words(event.finding)
+                self._line(f"{standing} {event.finding.id}: {headline(event.finding)}", _FOUND.get(standing, ""))
             elif self._status is not None:
                 self._status.update(_live(event))
             elif isinstance(event, Doing):
                 pass  # without a terminal, only what takes long is worth a line
-            elif time.monotonic() - self._last_line >= PLAIN_EVERY:
+            elif time.monotonic() - self._last_line >= (RACED_EVERY if isinstance(event, Raced) else PLAIN_EVERY):
                 self._last_line = time.monotonic()
                 self._line(progress_line(event))
 

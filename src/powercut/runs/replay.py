@@ -38,6 +38,8 @@ def replay(output: Path, name: str, keep: Path | None, check: str | Check | None
     """
     folder, run, finding = find_finding(output, name)
     argv = check_command(check, Path.cwd(), Path(run.folder)) if isinstance(check, str) else run.check
+    if argv is None and run.race:  # a plain crash bug that a search for races has met
+        argv = [str(word) for word in run.race.get("recovery", ())] or None
     if argv is None and run.function is not None and not callable(check):
         raise UsageError(
             "python-check",
