@@ -21,6 +21,7 @@
 
 #include "calls/calls.h"
 #include "stacks/capture.h"
+#include "telling.h"
 #include "threads.h"
 #include "turns.h"
 #include "valgrind/processes.h"
@@ -122,8 +123,13 @@ static bool is_valgrinds(struct tracer *tracer, struct pc_thread *thread) {
 
 /* A thread at the entry of a filtered call. */
 static void on_entry(struct tracer *tracer, struct pc_thread *thread) {
+    int64_t result;
     if (is_valgrinds(tracer, thread))
         return;
+    if (pc_telling_entry(tracer->recorder, thread, &result)) {
+        answer(thread, result);
+        return;
+    }
     enum pc_verdict verdict = pc_call_enter(tracer->recorder, thread);
     if (verdict != PC_SKIP)
         close_runs(tracer); /* now, not at the end: a sync does not cover what is stored meanwhile */

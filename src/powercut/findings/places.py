@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from powercut.findings.finding import Location, StackFrame
 from powercut.states.timeline import Timeline
@@ -14,6 +15,7 @@ from powercut.trace.symbols import (
     StackResolver,
     Symbolizer,
     in_c_library,
+    only_own,
     own_frames,
     plain_name,
     user_frame,
@@ -92,14 +94,24 @@ class Places:
 
 def stack_of(frames: Iterable[Frame]) -> tuple[StackFrame, ...]:
     """A call stack as it is saved."""
-    return tuple(StackFrame(frame.function, frame.file, frame.line, frame.module) for frame in frames)
+    found, inside = [], True
+    for frame in frames:
+        found.append(StackFrame(frame.function, frame.file, frame.line, frame.module, frame.asked and inside))
+        inside = not frame.asked
+    return tuple(found)
 
 
 def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str = "", detail: str = "") -> Location:
     """A frame of a call stack as a location."""
-    stack = stack_of(frames)
+    stack, asked = stack_of(frames), _asked(frames)
     if frame is None:
-        return Location(None, None, None, role, what, stack, detail)
+        return Location(None, None, None, role, what, stack, detail, asked=asked)
     if in_c_library(frame):  # its lines, where they are known, tell the user nothing
-        return Location(None, None, plain_name(frame), role, what, stack, detail)
-    return Location(frame.file, frame.line, frame.function, role, what, stack, detail)
+        return Location(None, None, plain_name(frame), role, what, stack, detail, asked=asked)
+    return Location(frame.file, frame.line, frame.function, role, what, stack, detail, asked=asked)
+
+
+def _asked(frames: Sequence[Frame]) -> str:
+    """The function and line that asked for a call; empty where the thread came to it by itself."""
+    frame = next((frame for frame in only_own(frames) if frame.asked), None)
+    return f"{frame.function}, {PurePath(frame.file or '').name}:{frame.line}" if frame is not None else ""

@@ -115,6 +115,8 @@ def _location(location: Location, paint: Paint) -> list[str]:
     if source:
         lines.append(f"  {'':<14}    {paint.source(source, location.file)}")
     inside = f" (in {location.inside})" if location.inside else ""
+    if location.asked and not location.asked.endswith(f", {location.short}"):
+        inside += f" (asked for at {location.asked})"
     lines.append(f"  {'':<14}{one_line(location.what + inside)}")
     return lines
 

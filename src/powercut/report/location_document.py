@@ -18,6 +18,7 @@ class LocationDocument(msgspec.Struct):
     stack: tuple[str, ...]
     detail: str
     inside: str
+    asked: str
 
     @property
     def short(self) -> str:

@@ -120,7 +120,7 @@ def extent(run: SavedRun) -> str:
 def steps(location: Location) -> Iterator[Step]:
     """The call stack of a place, outermost first: the way on which the program came there."""
     for frame in reversed(location.frames):
-        yield Step(frame.function, frame.file, frame.line) if frame.has_source else Step(str(frame))
+        yield Step(frame.words, frame.file, frame.line) if frame.has_source else Step(str(frame))
 
 
 def missing_sources(run: SavedRun) -> list[str]:
