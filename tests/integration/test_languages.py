@@ -5,6 +5,7 @@ The programs are in corpus/languages. What is not installed is skipped, and says
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from harness import Finding, Run, powercut_test
 PROGRAMS = Path(__file__).resolve().parents[2] / "corpus" / "languages"
 FILES = {"config": "theme = light\n", "table": "old old old\n", "journal": "", "blob": "", "index": ""}
 ROLES = {"lost": "LOST", "missing": "LOST", "survived": "SURVIVED", "acknowledged": "ACKED"}
+ENVIRONMENT = {**os.environ, "GO111MODULE": "off", "GOCACHE": os.environ.get("GOCACHE", "/tmp/powercut-test-go")}
 KINDS = {
     "config": {"unpersisted"},
     "entry": {"durability"},
@@ -32,13 +34,17 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A language and a way to write files in it: its source, and what builds and runs it, if that is there."""
+    """A language and a way to write files in it: its source, and what builds and runs it, if that is there.
+
+    Without `lines` what is built has no lines: functions are named.
+    """
 
     source: str
     needs: tuple[str, ...]
     build: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     name: str = ""
+    lines: bool = True
 
 
 CELLS = [
@@ -46,6 +52,12 @@ CELLS = [
     Cell("node_sync.js", ("node",), run=("node", "{source}")),
     Cell("node_callbacks.js", ("node",), run=("node", "{source}")),
     Cell("node_promises.mjs", ("node",), run=("node", "{source}")),
+    Cell("go.go", ("go",), ("go", "build", "-o", "{program}", "{source}")),
+    Cell("go.go", ("go",), ("go", "build", "-ldflags", "-s -w", "-o", "{program}", "{source}"), name="go_stripped"),
+    Cell("rust.rs", ("rustc",), ("rustc", "-g", "-o", "{program}", "{source}")),
+    Cell("rust.rs", ("rustc",), ("rustc", "-O", "-o", "{program}", "{source}"), name="rust_release", lines=False),
+    Cell("c.c", ("gcc",), ("gcc", "-g", "-o", "{program}", "{source}")),
+    Cell("cpp.cpp", ("g++",), ("g++", "-g", "-std=c++17", "-o", "{program}", "{source}")),
 ]
 
 
@@ -58,7 +70,7 @@ def built(cell: Cell, here: Path) -> list[str]:
     shutil.copy(PROGRAMS / cell.source, source)
     words = {"source": str(source), "here": str(here), "program": str(here / "program")}
     if cell.build:
-        subprocess.run([word.format(**words) for word in cell.build], check=True, cwd=here, capture_output=True)
+        subprocess.run([word.format(**words) for word in cell.build], check=True, cwd=here, env=ENVIRONMENT)
     return [word.format(**words) for word in cell.run or ("{program}",)]
 
 
@@ -67,6 +79,9 @@ def marked(finding: Finding, cell: Cell) -> set[str]:
     lines = (PROGRAMS / cell.source).read_text().splitlines()
     found = []
     for place in finding.locations:
+        if not cell.lines:
+            found.append({(place.function or "").rpartition("::")[2]})
+            continue
         assert place.file is not None and Path(place.file).name == cell.source, finding
         assert place.line is not None
         words = lines[place.line - 1].partition("//" if "//" in lines[place.line - 1] else "#")[2].split()

@@ -19,6 +19,7 @@ from powercut.runtimes.known import runtime_of, told_frames
 from powercut.trace.debug_file import debug_file
 from powercut.trace.demangle import demangled, is_mangled
 from powercut.trace.elf import Elf, ElfError
+from powercut.trace.go_lines import GoLines
 from powercut.trace.layout import TableKind
 from powercut.trace.lines import Line, line_reader, read_lines
 from powercut.trace.pycode import parse_pycode
@@ -74,6 +75,7 @@ class _Module:
     debug: str | None = None
     build_id: str = ""
     symbols: SymbolTable | None = None
+    go: GoLines | None = None
 
     def name(self, address: int) -> str:
         """The name of the function at an address, in the table of symbols; empty if there is none."""
@@ -85,9 +87,16 @@ def _open_module(path: str) -> _Module:
         with open(path, "rb") as stream:
             elf = Elf(stream)
             debug = debug_file(path, elf)
-            return _Module(debug, elf.build_id(), _symbols(path, elf, debug))
+            return _Module(debug, elf.build_id(), _symbols(path, elf, debug), _go_lines(elf) if debug is None else None)
     except (OSError, ElfError):
         return _Module()  # gone, replaced by something else, or malformed
+
+
+def _go_lines(elf: Elf) -> GoLines | None:
+    try:
+        return GoLines(elf)
+    except ElfError:
+        return None
 
 
 def _symbols(path: str, elf: Elf, debug: str | None) -> SymbolTable:
@@ -138,6 +147,8 @@ class Symbolizer:
     def _resolve_module(self, path: str, addresses: Sequence[int]) -> None:
         module = self._module(path)
         known = read_lines(self.reader, module.debug, addresses) if self.reader and module.debug else {}
+        if module.go is not None:
+            known = module.go.lines(addresses)
         lines = [(address, self._named(module, address, known.get(address, []))) for address in addresses]
         names = iter(demangled([line.function for _, found in lines for line in found]))
         for address, found in lines:
@@ -179,8 +190,15 @@ def _unnamed(frame: Frame) -> bool:
 
 _STANDARD_LIBRARY = re.compile(r"/lib(64)?/python3(\.\d+)?/|/python3\d+\.zip/|/(site|dist)-packages/")
 _SYSTEM_LIBRARY = re.compile(r"(/usr)?/lib(32|64|x32)?/")
-_LIBRARY_SOURCE = re.compile(r"/usr/(local/)?(include|lib)/|/rustc/|.*/\.cargo/registry/|/usr/local/go/src/")
-"""Headers and generic code of others that the compiler put into the user's program."""
+_LIBRARY_SOURCE = re.compile(
+    r"/usr/(local/)?(include|lib)/|/usr/share/(cargo/registry|gocode)/|/(usr/src|build)/rustc-|/rustc/|.*/rustlib/src/"
+    r"|.*/\.cargo/(registry|git)/|/usr/local/go/src/|.*/pkg/mod/|[^/][^@]*@v\d"
+    r"|(.*/go[^/]*/src/)?(os|io|bufio|syscall|internal|runtime|fmt|encoding|log|path|sync|archive|compress)/([^/]+/)*[^/]+\.(go|s)"
+)
+"""Headers, packages and generic code of others that the compiler put into the user's program.
+
+Go's -trimpath leaves the path of the package, with its version where it is not the user's own.
+"""
 
 _C_LIBRARY = re.compile(r"(libc|libpthread|libm|libdl|librt|ld)[-.].*")
 _C_FUNCTIONS = re.compile(
@@ -243,8 +261,9 @@ def user_frame(frames: Sequence[Frame]) -> Frame | None:
         return next(iter([*own, *interpreted]))
     lines = [frame for frame in frames if frame.line is not None and not _SYSTEM_LIBRARY.match(frame.module or "")]
     outside = [frame for frame in frames if not _library_frame(frame)]
+    named = [frame for frame in (*lines, *outside) if not in_language_library(frame)]
     at_exit = [frame for frame in frames if in_c_library(frame) and plain_name(frame) == "exit"]  # flushes what is left
-    return next(iter([*lines, *outside, *at_exit, *frames]), None)
+    return next(iter([*named, *lines, *outside, *at_exit, *frames]), None)
 
 
 def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
