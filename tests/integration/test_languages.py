@@ -49,6 +49,7 @@ class Cell:
 
 CELLS = [
     Cell("python_sync.py", (), run=(sys.executable, "{source}")),
+    Cell("python_asyncio.py", (), run=(sys.executable, "{source}")),
     Cell("node_sync.js", ("node",), run=("node", "{source}")),
     Cell("node_callbacks.js", ("node",), run=("node", "{source}")),
     Cell("node_promises.mjs", ("node",), run=("node", "{source}")),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,15 +57,34 @@ def test_what_no_agent_would_tell_gives_no_frames_with_lines(entry: bytes) -> No
 def test_what_the_user_has_in_the_environment_stays() -> None:
     before = {"NODE_OPTIONS": "--max-old-space-size=64", "PATH": "/bin"}
     added = variables(before)
-    assert added["NODE_OPTIONS"].startswith("--max-old-space-size=64 --require ")
+    assert re.fullmatch(r'--require ".*/node.cjs" --max-old-space-size=64', added["NODE_OPTIONS"])
     assert "PATH" not in added
 
 
 def test_agents_write_to_the_descriptor_that_the_tracer_takes() -> None:
     (number,) = re.findall(r"PC_TOLD_FD\s+(0x[0-9a-f]+)", HEADER.read_text())
     agents = [path for path in AGENTS.rglob("*") if path.suffix in (".cjs", ".py")]
+    agents = [path for path in agents if path.name != "sitecustomize.py"]
     assert agents
     assert all(number in path.read_text() for path in agents)
+
+
+def test_a_program_keeps_its_own_sitecustomize_and_its_path(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('own')\n")
+    before = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    program = [sys.executable, "-c", "import sys; print([folder for folder in sys.path if 'agents' in folder])"]
+    done = subprocess.run(program, env=before | variables(before), capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("own\n[]\n", "")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_agents_are_quiet_where_no_tracer_listens(tmp_path: Path) -> None:
+    program = "fs.writeFileSync('f', 'x'); fs.promises.rename('f', 'g').then(() => console.log(process.execArgv))"
+    environment = os.environ | variables(os.environ)
+    done = subprocess.run(["node", "-e", f"const fs = require('fs'); {program}"], cwd=tmp_path, env=environment,
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert (tmp_path / "g").read_text() == "x"
+    assert done.stderr == ""
 
 
 def test_runtimes_have_names_of_their_own() -> None:

@@ -31,6 +31,7 @@ from powercut.record.private_copy import PrivateCopy, led_to_copy
 from powercut.record.relabel import add_meta
 from powercut.record.tracers import MapsFilesError, mapped_files
 from powercut.record.verify import unexplained
+from powercut.runtimes.agents.python import powercut_agent
 from powercut.runtimes.known import variables
 from powercut.trace.reader import Trace
 
@@ -178,6 +179,8 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _PTRACER_ANY, 0, 0, 0)
         os.kill(os.getpid(), signal.SIGSTOP)
         _engine.install_filter()
+        if options.told():
+            powercut_agent.start()
         function()
         status = 0
     except BaseException:

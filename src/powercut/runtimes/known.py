@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from powercut.runtimes.node import Node
+from powercut.runtimes.python import Python
 from powercut.runtimes.runtime import Runtime, ToldFrame
 
-RUNTIMES: tuple[Runtime, ...] = (Node(),)
+RUNTIMES: tuple[Runtime, ...] = (Node(), Python())
 _BY_LANGUAGE = {runtime.language: runtime for runtime in RUNTIMES}
 
 

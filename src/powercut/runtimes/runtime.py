@@ -57,8 +57,8 @@ class Runtime(Protocol):
 
 
 def joined(known: str | None, addition: str, separator: str = " ") -> str:
-    """A variable's value with something put in front of it, or behind what is there if that is a list of options."""
-    return addition if not known else f"{known}{separator}{addition}"
+    """A variable's value with something put in front of it: the agent comes before all else."""
+    return addition if not known else f"{addition}{separator}{known}"
 
 
 def table_frames(text: str) -> list[ToldFrame]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.runtimes.known import runtime_of, told_frames
+from powercut.runtimes.runtime import AGENTS
 from powercut.trace.debug_file import debug_file
 from powercut.trace.demangle import demangled, is_mangled
 from powercut.trace.elf import Elf, ElfError
@@ -32,6 +33,7 @@ _PYTHON = 2
 _TOLD = 3
 _ASKED = 4
 
+_AGENTS = f"{AGENTS}/"
 _FEW_STACKS = 1000
 """So many take no longer than one: nearly all the time goes into reading line information, once for each run of it."""
 
@@ -429,6 +431,7 @@ class StackResolver:
                 python.append(self._python_frame(ref, address))
             elif kind in (_TOLD, _ASKED):
                 python += self._told_frames(ref, asked=kind == _ASKED)
+        python = [frame for frame in python if not (frame.file or "").startswith(_AGENTS)]
         return (self._before_interpreter(natives) if python else natives), python
 
     @staticmethod
