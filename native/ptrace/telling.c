@@ -3,9 +3,11 @@
 #include "telling.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "remote/remote.h"
 #include "stacks/capture.h"
@@ -32,10 +34,27 @@ static void followed(struct pc_recorder *recorder, const struct pc_thread *threa
     pc_meta(recorder, key, text, length < LONGEST_NOTE ? length : LONGEST_NOTE);
 }
 
+/* A JVM says on standard error what it was told by the environment, where nobody but us told it anything. */
+static bool is_said_of_us(const struct pc_thread *thread, uint64_t address, uint64_t length) {
+    static const char before[] = "Picked up JAVA_TOOL_OPTIONS: -agentpath:",
+                      behind[] = "/libpowercut-java.so\n";
+    size_t first = sizeof(before) - 1, last = sizeof(behind) - 1;
+    char text[PATH_MAX + 64];
+    if (length < first + last || length > sizeof(text) || pc_peek(thread, address, text, length) != length)
+        return false;
+    return memcmp(text, before, first) == 0 && memcmp(text + length - last, behind, last) == 0;
+}
+
 bool pc_telling_entry(struct pc_recorder *recorder, struct pc_thread *thread, int64_t *result) {
     static unsigned char message[PC_TOLD_MOST];
     const struct user_regs_struct *regs = &thread->regs;
-    if (regs->orig_rax != SYS_write || (int)regs->rdi != PC_TOLD_FD)
+    if (regs->orig_rax != SYS_write)
+        return false;
+    if (regs->rdi == STDERR_FILENO && is_said_of_us(thread, regs->rsi, regs->rdx)) {
+        *result = (int64_t)regs->rdx;
+        return true;
+    }
+    if ((int)regs->rdi != PC_TOLD_FD)
         return false;
     *result = -EBADF;
     if (recorder->stacks == NULL || recorder->grind != NULL)

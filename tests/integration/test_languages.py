@@ -57,6 +57,15 @@ CELLS = [
     Cell("go.go", ("go",), ("go", "build", "-ldflags", "-s -w", "-o", "{program}", "{source}"), name="go_stripped"),
     Cell("rust.rs", ("rustc",), ("rustc", "-g", "-o", "{program}", "{source}")),
     Cell("rust.rs", ("rustc",), ("rustc", "-O", "-o", "{program}", "{source}"), name="rust_release", lines=False),
+    Cell("JavaIo.java", ("java", "javac"), ("javac", "{source}"), ("java", "-cp", "{here}", "JavaIo")),
+    Cell(
+        "JavaIo.java",
+        ("java", "javac"),
+        ("javac", "{source}"),
+        ("java", "-Xint", "-cp", "{here}", "JavaIo"),
+        "java_interpreted",
+    ),
+    Cell("JavaNio.java", ("java", "javac"), ("javac", "{source}"), ("java", "-cp", "{here}", "JavaNio")),
     Cell("c.c", ("gcc",), ("gcc", "-g", "-o", "{program}", "{source}")),
     Cell("cpp.cpp", ("g++",), ("g++", "-g", "-std=c++17", "-o", "{program}", "{source}")),
 ]

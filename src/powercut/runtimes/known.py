@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from powercut.native_programs import java_agent
+from powercut.runtimes.java import Java
 from powercut.runtimes.node import Node
 from powercut.runtimes.python import Python
-from powercut.runtimes.runtime import Runtime, ToldFrame
+from powercut.runtimes.runtime import AGENTS, Runtime, ToldFrame
 
-RUNTIMES: tuple[Runtime, ...] = (Node(), Python())
+RUNTIMES: tuple[Runtime, ...] = (Node(), Python(), Java())
 _BY_LANGUAGE = {runtime.language: runtime for runtime in RUNTIMES}
 
 
@@ -27,6 +29,12 @@ def variables(known: Mapping[str, str]) -> dict[str, str]:
     for runtime in RUNTIMES:
         added |= runtime.variables({**known, **added})
     return added
+
+
+def names_agent(text: str) -> bool:
+    """Whether a message of a program is about an agent: whoever cannot load one names its file."""
+    java = java_agent()
+    return str(AGENTS) in text or (java is not None and str(java) in text)
 
 
 def told_frames(entry: bytes) -> tuple[str, list[ToldFrame]]:
