@@ -121,7 +121,8 @@ enum pc_event_kind {
     PC_MMAP = 40,   /* inode, offset, length, extra: address: a writable shared mapping of a data file */
     PC_OUTPUT = 41, /* length, data, extra: PC_CHANNEL_*: what the program said to the outside */
 
-    PC_EXEC = 50, /* path: program (absolute) */
+    PC_EXEC = 50, /* path: program (absolute); data, length: its command line, NUL behind each argument, cut
+                     short */
     PC_FORK = 51, /* extra: child pid. PC_FLAG_THREAD: a thread */
     PC_EXIT = 52, /* extra: wait status, when the whole process ended */
     PC_NOTE = 53, /* data, length: text for the user (refused io_uring, call not followed, ...);

@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,3 +154,20 @@ def test_a_node_that_loads_no_agent_is_recorded_all_the_same_and_said(tmp_path: 
     run = save_with_node(tmp_path, "env", "-u", "NODE_OPTIONS")
     assert len(run.findings) == 1
     assert run.output.count("did not load powercut's agent, so findings name native functions instead of lines") == 1
+
+
+def test_a_finding_without_any_line_says_which_command_line_it_was(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("one", "two"):
+        (data / name).write_text("old")
+    check = "for name in one two; do grep -q . $name || { echo $name is empty; exit 1; }; done"
+    (tmp_path / "check").write_text(check)
+    script = "for name in one two; do printf new > $name.new; mv $name.new $name; done"
+    run = powercut_test(["sh", "-c", script], f"sh {tmp_path / 'check'}", data, inside=True)
+    findings: Any = run.report["findings"]
+    by = {(place["role"], place["process"]) for finding in findings for place in finding["locations"]}
+    assert {words for role, words in by if role == "survived"} == {"mv one.new one", "mv two.new two"}
+    assert all("sh -c 'for name in one two; do printf new" in words for role, words in by if role == "lost")
+    assert len(findings) == 2, "the path tells what one line does to different files"
+    assert "by mv one.new one\n" in run.output

@@ -73,6 +73,7 @@ class Location:
         frames: the whole call stack, innermost first.
         detail: what tells it from other places on the same line, in ids.
         inside: where a caller is named, the function and line that made the call itself.
+        process: where no line of the program is known, the command line that ran.
         asked: where another thread, or a callback, made the call: the function and line that asked for it.
     """
 
@@ -85,6 +86,7 @@ class Location:
     detail: str = ""
     inside: str = ""
     asked: str = ""
+    process: str = ""
 
     @property
     def stack(self) -> tuple[str, ...]:

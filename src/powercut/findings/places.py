@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from powercut.findings.finding import Location, StackFrame
+from powercut.findings.processes import Processes
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Channel
 from powercut.trace.reader import Trace
@@ -37,6 +38,7 @@ class Places:
         self._trace = trace
         self._copy = trace.meta.get("copy", b"").decode("utf-8", "surrogateescape")
         self._resolver = StackResolver.of(trace, symbols)
+        self._processes = Processes(trace)
 
     def prepare(self, stacks: Iterable[int]) -> None:
         """Look many stacks up at once, which is far quicker than one by one."""
@@ -60,7 +62,11 @@ class Places:
     def location(self, event: int, role: str, what: str) -> Location:
         """The user's own line behind an event."""
         frames = self.frames(event)
-        return place_of(user_frame(frames), frames, role, what)
+        return self.with_process(place_of(user_frame(frames), frames, role, what), event)
+
+    def with_process(self, place: Location, event: int) -> Location:
+        """The place of an event; where no line of it is the program's own, with the command line that ran."""
+        return place if only_own(self.frames(event)) else replace(place, process=self._processes.command(event))
 
     def apart(self, one: int, other: int) -> tuple[Frame, Frame] | None:
         """Where the user's own callers of two events part: a helper that both go through says nothing.

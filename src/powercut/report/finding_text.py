@@ -119,6 +119,8 @@ def _location(location: Location, paint: Paint) -> list[str]:
     if location.asked and not location.asked.endswith(f", {location.short}"):
         inside += f" (asked for at {location.asked})"
     lines.append(f"  {'':<14}{one_line(location.what + inside)}")
+    if location.process:
+        lines.append(f"  {'':<14}by {one_line(location.process)}")
     return lines
 
 

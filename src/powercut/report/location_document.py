@@ -19,6 +19,7 @@ class LocationDocument(msgspec.Struct):
     detail: str
     inside: str
     asked: str
+    process: str
 
     @property
     def short(self) -> str:
