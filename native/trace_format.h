@@ -121,7 +121,8 @@ enum pc_event_kind {
     PC_MMAP = 40,   /* inode, offset, length, extra: address: a writable shared mapping of a data file */
     PC_OUTPUT = 41, /* length, data, extra: PC_CHANNEL_*: what the program said to the outside */
 
-    PC_EXEC = 50, /* path: program (absolute) */
+    PC_EXEC = 50, /* path: program (absolute); data, length: its command line, NUL behind each argument, cut
+                     short */
     PC_FORK = 51, /* extra: child pid. PC_FLAG_THREAD: a thread */
     PC_EXIT = 52, /* extra: wait status, when the whole process ended */
     PC_NOTE = 53, /* data, length: text for the user (refused io_uring, call not followed, ...);
@@ -255,17 +256,26 @@ struct pc_entry {
 enum pc_table_kind {
     PC_TABLE_STRING = 1, /* bytes: a path or attribute name, any bytes but NUL */
     PC_TABLE_MODULE = 2, /* path, NUL, build-id in hex (may be empty) */
-    PC_TABLE_STACK = 3,  /* array of struct pc_frame, innermost first: native frames, then Python frames */
+    PC_TABLE_STACK = 3,  /* array of struct pc_frame, innermost first: native frames, then Python frames,
+                            then told ones */
     PC_TABLE_PYCODE = 4, /* struct pc_pycode and its three byte strings */
     PC_TABLE_META = 5,   /* key, NUL, value: command (NUL between arguments), cwd, dir, tracer, exit
-                            ("exited N", "signaled N"), started (Unix seconds); the last one of a key holds */
+                            ("exited N", "signaled N"), started (Unix seconds), runtime.PID (the runtime that is
+                            followed there:   language, NUL, version); the last one of a key holds */
+    PC_TABLE_TOLD =
+        6, /* language, NUL, text: a stack as the language's own runtime tells it (told_format.h) */
 };
 
-enum pc_frame_kind { PC_FRAME_NATIVE = 1, PC_FRAME_PYTHON = 2 };
+enum pc_frame_kind {
+    PC_FRAME_NATIVE = 1,
+    PC_FRAME_PYTHON = 2,
+    PC_FRAME_TOLD = 3,  /* a whole stack, of the thread itself */
+    PC_FRAME_ASKED = 4, /* a whole stack, of whoever asked the thread for the call */
+};
 
 struct pc_frame {
     uint32_t kind;
-    uint32_t ref;  /* PC_TABLE_MODULE or PC_TABLE_PYCODE id; 0: unknown */
+    uint32_t ref;  /* PC_TABLE_MODULE, PC_TABLE_PYCODE or PC_TABLE_TOLD id; 0: unknown */
     uint64_t addr; /* native: address in the ELF file (p_vaddr space), already moved back into the call
                       instruction for all but the innermost frame; Python: byte offset of the instruction */
 };

@@ -21,6 +21,7 @@
 
 #include "calls/calls.h"
 #include "stacks/capture.h"
+#include "telling.h"
 #include "threads.h"
 #include "turns.h"
 #include "valgrind/processes.h"
@@ -29,6 +30,7 @@ enum {
     TICK = 50,     /* milliseconds between looks at what may have waited too long */
     LINGER = 2000, /* milliseconds that background processes may outlive the first one */
     PATIENCE_NEW = 200,
+    MOST_COMMAND = 512, /* bytes of a command line */
 };
 
 struct tracer {
@@ -122,8 +124,13 @@ static bool is_valgrinds(struct tracer *tracer, struct pc_thread *thread) {
 
 /* A thread at the entry of a filtered call. */
 static void on_entry(struct tracer *tracer, struct pc_thread *thread) {
+    int64_t result;
     if (is_valgrinds(tracer, thread))
         return;
+    if (pc_telling_entry(tracer->recorder, thread, &result)) {
+        answer(thread, result);
+        return;
+    }
     enum pc_verdict verdict = pc_call_enter(tracer->recorder, thread);
     if (verdict != PC_SKIP)
         close_runs(tracer); /* now, not at the end: a sync does not cover what is stored meanwhile */
@@ -236,6 +243,18 @@ static void check_abi(struct tracer *tracer, struct pc_thread *thread, const cha
     close(file);
 }
 
+/* The command line of a process, as far as it goes into `line`. */
+static size_t command_line(const struct pc_thread *thread, char *line, size_t size) {
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", thread->tgid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return 0;
+    ssize_t length = read(file, line, size);
+    close(file);
+    return length < 0 ? 0 : (size_t)length;
+}
+
 static void on_exec(struct tracer *tracer, struct pc_thread *thread) {
     char link[64], program[PATH_MAX];
     unsigned long former = 0;
@@ -261,6 +280,11 @@ static void on_exec(struct tracer *tracer, struct pc_thread *thread) {
         pc_grind_exec(tracer->recorder->grind, thread->tgid, program, sizeof(program));
     struct pc_event event = pc_event_of(tracer->recorder, thread, PC_EXEC);
     event.path = length < 0 ? 0 : pc_name(tracer->recorder, program);
+    if (tracer->recorder->grind == NULL) { /* else it is Valgrind's */
+        char line[MOST_COMMAND];
+        event.length = command_line(thread, line, sizeof(line));
+        event.data = event.length == 0 ? 0 : pc_writer_blob(tracer->recorder->writer, line, event.length);
+    }
     pc_emit(tracer->recorder, &event);
     check_abi(tracer, thread, program);
     resume(thread, PTRACE_CONT, 0);

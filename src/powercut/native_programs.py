@@ -28,6 +28,12 @@ def loads_tool() -> Path | None:
     return path if path.exists() else None
 
 
+def java_agent() -> Path | None:
+    """What is loaded into JVMs to tell lines; None where it was not built."""
+    path = _native("lib/libpowercut-java.so")
+    return path if path.exists() else None
+
+
 def why_no_memory_tool() -> str:
     """What is missing for the memory tracer; empty if nothing is."""
     return "" if memory_tool() else "powercut was built on a machine without Valgrind"

@@ -65,6 +65,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         namespaces: show copies at the path of the data folder, in private mounts; if false, powercut replaces the path
             in arguments.
         stacks: record call stacks.
+        runtimes: put agents into the environment, through which runtimes of other languages tell lines.
         lint: also run lint on the trace.
         equivalence: skip states that the check cannot tell apart: always, never, or (by default) as long as it saves
             time.
@@ -92,6 +93,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     output: str = ".powercut"
     namespaces: bool = True
     stacks: bool = True
+    runtimes: bool = True
     lint: bool = True
     equivalence: bool | None = None
     fork_checks: bool = True

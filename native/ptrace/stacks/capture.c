@@ -4,6 +4,7 @@
 #include "stacks/modules/maps.h"
 #include "stacks/python/frames.h"
 #include "stacks/stable_name.h"
+#include "stacks/told/told.h"
 #include "stacks/unwind/unwind.h"
 #include "trace/writer.h"
 #include "trace_format.h"
@@ -32,6 +33,7 @@ struct pc_stacks {
     struct pc_intern *stacks;
     struct pc_pycodes *codes;
     struct pc_rows *rows;
+    struct pc_told *told;
     struct pc_modules modules;
     uint64_t lineages;
     bool naming;
@@ -39,7 +41,7 @@ struct pc_stacks {
     struct process *processes[PROCESS_SLOTS];
     struct pc_target_memory memory;
     struct pc_unwound native;
-    struct pc_frame frames[PC_UNWIND_DEPTH + PC_PY_DEPTH];
+    struct pc_frame frames[PC_UNWIND_DEPTH + PC_PY_DEPTH + 2];
 };
 
 struct pc_stacks *pc_stacks_new(struct pc_writer *writer) {
@@ -50,7 +52,8 @@ struct pc_stacks *pc_stacks_new(struct pc_writer *writer) {
     s->stacks = pc_intern_new(writer, PC_TABLE_STACK);
     s->codes = pc_pycodes_new(writer);
     s->rows = pc_rows_new();
-    if (s->stacks && s->codes && s->rows)
+    s->told = pc_told_new(writer);
+    if (s->stacks && s->codes && s->rows && s->told)
         return s;
     pc_stacks_free(s);
     return 0;
@@ -102,6 +105,7 @@ void pc_stacks_free(struct pc_stacks *s) {
         while (s->processes[i])
             pc_stacks_gone(s, s->processes[i]->tgid);
     pc_rows_free(s->rows);
+    pc_told_free(s->told);
     pc_modules_free(&s->modules);
     pc_pycodes_free(s->codes);
     pc_intern_free(s->stacks);
@@ -141,7 +145,8 @@ static void prefetch(struct pc_stacks *s, struct process *p, pid_t tid, uint64_t
     struct pc_range ranges[PC_WINDOWS] = {{rsp, p->reach ? p->reach : FIRST_REACH}};
     unsigned count = 1;
     if (p->maps->python)
-        count += pc_pyframes_ranges(&p->python, tid, ranges + 1, PC_WINDOWS - 1);
+        count += pc_pyframes_ranges(&p->python, tid, ranges + 1, PC_WINDOWS - 2);
+    ranges[count++] = pc_told_range(s->told, (struct pc_teller){p->lineage, tid});
     pc_memory_start(&s->memory, tid);
     pc_memory_fetch(&s->memory, ranges, count);
 }
@@ -201,6 +206,24 @@ static uint64_t name_of(const struct pc_stacks *s, unsigned native, unsigned cou
     return name;
 }
 
+void pc_stacks_told(struct pc_stacks *s, pid_t tgid, pid_t tid, uint64_t address, const uint8_t *message,
+                    size_t length) {
+    struct process *p = get(s, tgid);
+    if (p)
+        pc_told_hear(s->told, (struct pc_teller){p->lineage, tid}, address, message, length);
+}
+
+/* How many native frames count where a runtime tells the rest: its own, and code in no file, are as they
+ * happen. */
+static unsigned before_runtime(const struct pc_unwound *native) {
+    for (unsigned i = 0; i < native->count; i++) {
+        const struct pc_module *module = native->frames[i].mapping->module;
+        if (!module || pc_told_is_runtime(module))
+            return i;
+    }
+    return native->count;
+}
+
 uint32_t pc_stack_capture(struct pc_stacks *s, pid_t tgid, pid_t tid, const struct user_regs_struct *regs,
                           struct pc_reads *reads) {
     struct process *p = regs->cs == USER_CS_64 ? get(s, tgid) : 0;
@@ -213,14 +236,27 @@ uint32_t pc_stack_capture(struct pc_stacks *s, pid_t tgid, pid_t tid, const stru
     prefetch(s, p, tid, regs->rsp);
     unwind(s, p, tid, regs);
     adapt_reach(p, regs->rsp, s->native.top);
+    struct pc_told_stack here, asked;
+    pc_told_now(s->told, (struct pc_teller){p->lineage, tid}, &s->memory, regs, &here, &asked);
+    if (here.id || asked.id)
+        s->native.count = before_runtime(&s->native);
     emit_native(s);
     unsigned count = s->native.count;
     if (p->maps->python) {
         struct pc_pycontext context = {s->codes, &s->memory, p->lineage, tgid, tid, regs->rsp};
         count += pc_pyframes(&p->python, p->maps->python, &context, s->frames + count, PC_PY_DEPTH);
     }
+    unsigned walked = count;
+    if (here.id)
+        s->frames[count++] = (struct pc_frame){PC_FRAME_TOLD, here.id, 0};
+    if (asked.id)
+        s->frames[count++] = (struct pc_frame){PC_FRAME_ASKED, asked.id, 0};
     uint32_t id = count ? pc_intern_id(s->stacks, s->frames, count * sizeof s->frames[0]) : 0;
-    if (s->naming && pc_stack_names_get(&s->names, id) == 0)
-        pc_stack_names_keep(&s->names, id, name_of(s, s->native.count, count));
+    if (s->naming && pc_stack_names_get(&s->names, id) == 0) {
+        uint64_t name = name_of(s, s->native.count, walked);
+        name = here.id ? pc_name_with_told(name, PC_FRAME_TOLD, here.name) : name;
+        pc_stack_names_keep(&s->names, id,
+                            asked.id ? pc_name_with_told(name, PC_FRAME_ASKED, asked.name) : name);
+    }
     return id;
 }

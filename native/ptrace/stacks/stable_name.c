@@ -35,6 +35,19 @@ uint64_t pc_name_python(uint64_t name, uint64_t code, uint64_t instruction) {
     return mix(name, &instruction, sizeof(instruction));
 }
 
+uint64_t pc_name_bytes(uint64_t name, const void *data, size_t length) {
+    return mix(name, data, length);
+}
+
+uint64_t pc_name_told(const uint8_t *entry, size_t length) {
+    return mix(PC_NAME_START, entry, length);
+}
+
+uint64_t pc_name_with_told(uint64_t name, uint32_t kind, uint64_t told) {
+    name = mix(name, kind == PC_FRAME_ASKED ? "A" : "T", 1);
+    return mix(name, &told, sizeof(told));
+}
+
 static bool is_text(const uint8_t *bytes, size_t length, const char *text) {
     return length == strlen(text) && memcmp(bytes, text, length) == 0;
 }

@@ -5,7 +5,8 @@
  * own name if it has none) and the address in it; of a Python frame the file's own name, the function, its
  * first line and the instruction. Of code in no file only that it is there. Where there are Python frames,
  * the native ones from the interpreter outwards do not count; where powercut itself called a Python
- * function to record it, nor does what is outside of that (PC_NAME_BORDER).
+ * function to record it, nor does what is outside of that (PC_NAME_BORDER). Of a stack that a runtime tells
+ * only its text counts, besides the innermost native frame: what is compiled when differs from run to run.
  *
  * src/powercut/trace/stack_names.py makes the same names from a trace. */
 #ifndef POWERCUT_STACKS_STABLE_NAME_H
@@ -35,6 +36,14 @@ void pc_stack_names_free(struct pc_stack_names *names);
 /* The name so far with one more frame. `module` may be NULL: code in no file. */
 uint64_t pc_name_native(uint64_t name, const struct pc_module *module, uint64_t address);
 uint64_t pc_name_python(uint64_t name, uint64_t code, uint64_t instruction);
+
+/* The hash so far of some more bytes. */
+uint64_t pc_name_bytes(uint64_t name, const void *data, size_t length);
+
+/* What a PC_TABLE_TOLD entry is called, and the name so far with such an entry, as PC_FRAME_TOLD or _ASKED.
+ */
+uint64_t pc_name_told(const uint8_t *entry, size_t length);
+uint64_t pc_name_with_told(uint64_t name, uint32_t kind, uint64_t told);
 
 /* The name of a PC_TABLE_PYCODE entry, which is whole. */
 uint64_t pc_pycode_name(const uint8_t *entry);

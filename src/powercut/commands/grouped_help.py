@@ -7,7 +7,7 @@ import click
 _OTHER = "Other options"
 _GROUPS = {
     "Main options": ("trace_file", "force", "dir", "check", "recovery", "fs", "budget"),
-    "Recording": ("tracer", "stacks"),
+    "Recording": ("tracer", "stacks", "runtimes"),
     "Input and schedules": ("seeds", "grammar", "threads", "schedule", "jobs", "max_executions", "max_findings"),
     "Search": ("strategies", "memory", "tear", "max_states", "seed", "equivalence", "fork_checks", "lint"),
     "Running the check": ("timeout", "workers", "cache", "executor", "ray_address"),

@@ -98,6 +98,11 @@ _RECORD = (
         help="What to record: calls, memory (also stores into mapped files), or auto (default).",
     ),
     click.option("--stacks/--no-stacks", default=None, help="Record call stacks (default: yes)."),
+    click.option(
+        "--runtimes/--no-runtimes",
+        default=None,
+        help="Let Node, Python and Java tell lines, through variables of the environment (default: yes).",
+    ),
 )
 
 

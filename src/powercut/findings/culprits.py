@@ -63,7 +63,7 @@ class Culprits:
         always = (bool(rights) and all(rights)) or self._has_equal_lines(frame, target)
         told = f"{_told_below(below, frame, target, always=always)}{self._which(frame)}{self._folder_of(frame)}"
         what = what or self._timeline.describe_call(event)
-        location = place_of(frame, frames, role, what, told)
+        location = self._places.with_process(place_of(frame, frames, role, what, told), event)
         if innermost is None or innermost == frame:
             return location
         return replace(location, inside=_inside(innermost))

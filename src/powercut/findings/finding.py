@@ -38,12 +38,19 @@ class StackFrame:
     Attributes:
         line: in the file; None where it is not known.
         module: the binary or library, of native code.
+        asked: the joint of a stack across threads or callbacks: from here on outwards it is that of whoever asked.
     """
 
     function: str
     file: str | None = None
     line: int | None = None
     module: str | None = None
+    asked: bool = False
+
+    @property
+    def words(self) -> str:
+        """The function, and at the joint that this is one."""
+        return f"asked for by {self.function}" if self.asked else self.function
 
     @property
     def has_source(self) -> bool:
@@ -52,7 +59,7 @@ class StackFrame:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file and self.line else self.file or self.module or "?"
-        return f"{self.function} at {place}"
+        return f"{self.words} at {place}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,8 @@ class Location:
         frames: the whole call stack, innermost first.
         detail: what tells it from other places on the same line, in ids.
         inside: where a caller is named, the function and line that made the call itself.
+        process: where no line of the program is known, the command line that ran.
+        asked: where another thread, or a callback, made the call: the function and line that asked for it.
     """
 
     file: str | None
@@ -76,6 +85,8 @@ class Location:
     frames: tuple[StackFrame, ...] = ()
     detail: str = ""
     inside: str = ""
+    asked: str = ""
+    process: str = ""
 
     @property
     def stack(self) -> tuple[str, ...]:

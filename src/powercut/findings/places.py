@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from powercut.findings.finding import Location, StackFrame
+from powercut.findings.processes import Processes
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Channel
 from powercut.trace.reader import Trace
@@ -14,6 +16,7 @@ from powercut.trace.symbols import (
     StackResolver,
     Symbolizer,
     in_c_library,
+    only_own,
     own_frames,
     plain_name,
     user_frame,
@@ -35,6 +38,7 @@ class Places:
         self._trace = trace
         self._copy = trace.meta.get("copy", b"").decode("utf-8", "surrogateescape")
         self._resolver = StackResolver.of(trace, symbols)
+        self._processes = Processes(trace)
 
     def prepare(self, stacks: Iterable[int]) -> None:
         """Look many stacks up at once, which is far quicker than one by one."""
@@ -58,7 +62,11 @@ class Places:
     def location(self, event: int, role: str, what: str) -> Location:
         """The user's own line behind an event."""
         frames = self.frames(event)
-        return place_of(user_frame(frames), frames, role, what)
+        return self.with_process(place_of(user_frame(frames), frames, role, what), event)
+
+    def with_process(self, place: Location, event: int) -> Location:
+        """The place of an event; where no line of it is the program's own, with the command line that ran."""
+        return place if only_own(self.frames(event)) else replace(place, process=self._processes.command(event))
 
     def apart(self, one: int, other: int) -> tuple[Frame, Frame] | None:
         """Where the user's own callers of two events part: a helper that both go through says nothing.
@@ -92,14 +100,24 @@ class Places:
 
 def stack_of(frames: Iterable[Frame]) -> tuple[StackFrame, ...]:
     """A call stack as it is saved."""
-    return tuple(StackFrame(frame.function, frame.file, frame.line, frame.module) for frame in frames)
+    found, inside = [], True
+    for frame in frames:
+        found.append(StackFrame(frame.function, frame.file, frame.line, frame.module, frame.asked and inside))
+        inside = not frame.asked
+    return tuple(found)
 
 
 def place_of(frame: Frame | None, frames: Sequence[Frame], role: str, what: str = "", detail: str = "") -> Location:
     """A frame of a call stack as a location."""
-    stack = stack_of(frames)
+    stack, asked = stack_of(frames), _asked(frames)
     if frame is None:
-        return Location(None, None, None, role, what, stack, detail)
+        return Location(None, None, None, role, what, stack, detail, asked=asked)
     if in_c_library(frame):  # its lines, where they are known, tell the user nothing
-        return Location(None, None, plain_name(frame), role, what, stack, detail)
-    return Location(frame.file, frame.line, frame.function, role, what, stack, detail)
+        return Location(None, None, plain_name(frame), role, what, stack, detail, asked=asked)
+    return Location(frame.file, frame.line, frame.function, role, what, stack, detail, asked=asked)
+
+
+def _asked(frames: Sequence[Frame]) -> str:
+    """The function and line that asked for a call; empty where the thread came to it by itself."""
+    frame = next((frame for frame in only_own(frames) if frame.asked), None)
+    return f"{frame.function}, {PurePath(frame.file or '').name}:{frame.line}" if frame is not None else ""

@@ -18,7 +18,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import Protocol
@@ -32,6 +32,8 @@ from powercut.record.private_copy import PrivateCopy, led_to_copy
 from powercut.record.relabel import add_meta
 from powercut.record.tracers import MapsFilesError, mapped_files
 from powercut.record.verify import unexplained
+from powercut.runtimes.agents.python import powercut_agent
+from powercut.runtimes.known import variables
 from powercut.trace.reader import Trace
 
 MAPPED, TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 124, 125, 126, 127, 130
@@ -80,6 +82,7 @@ class RecordOptions:
         boards: files in memory for modes of the memory tracer: a mode's name and a descriptor.
         added: a plan of syncs that the tracer puts in (`added`), None for none.
         companion: what accompanies the program: a client of a server.
+        runtimes: put into the environment what makes runtimes of other languages tell lines.
     """
 
     folder: Path
@@ -99,6 +102,12 @@ class RecordOptions:
     boards: tuple[tuple[str, int], ...] = ()
     added: Path | None = None
     companion: Companion | None = None
+    runtimes: bool = False
+
+    def told(self) -> dict[str, str]:
+        """The variables that lead to the agents of runtimes; the memory tracer hears none of them."""
+        wanted = self.runtimes and self.stacks and self.memory_tool is None
+        return variables(os.environ) if wanted else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,9 @@ def record_command(command: Sequence[str], options: RecordOptions) -> Recording:
     """Record a command."""
     with private_copy(options) as copy:
         trace_command(command, options, copy)
-        return _finished(options, copy, " ".join(command[:3]))
+        recording = _finished(options, copy, " ".join(command[:3]))
+        put_in = "\0".join(f"{name}={value}" for name, value in options.told().items()).encode(errors="surrogateescape")
+        return replace(recording, trace=add_meta(options.output, {"environment": put_in})) if put_in else recording
 
 
 def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateCopy) -> int:
@@ -135,10 +146,10 @@ def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateC
         more += ["--stop-at-mapping"]
     if options.memory_tool is not None:
         more += ["--memory-tool", str(options.memory_tool)]
-    variables = {"PMEM_IS_PMEM_FORCE": "1"} if options.persistent_memory else {}
+    pmem = {"PMEM_IS_PMEM_FORCE": "1"} if options.persistent_memory else {}
     for name, descriptor in options.boards:
         more += ["--board", f"{name}={descriptor}"]
-    status = _run_tracer([*_tracer_options(options, copy), *more, "--", *argv], cwd, variables, options)
+    status = _run_tracer([*_tracer_options(options, copy), *more, "--", *argv], cwd, pmem, options)
     if status == MAPPED:
         raise MapsFilesError(mapped_files(Trace.open(options.output)))
     if status in (NOT_EXECUTABLE, NOT_FOUND):
@@ -181,6 +192,8 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _PTRACER_ANY, 0, 0, 0)
         os.kill(os.getpid(), signal.SIGSTOP)
         _engine.install_filter()
+        if options.told():
+            powercut_agent.start()
         function()
         status = 0
     except BaseException:
@@ -220,17 +233,18 @@ def _beside(output: Path, ending: str) -> Path:
 def _run_tracer(
     argv: list[str],
     cwd: Path,
-    variables: Mapping[str, str] | None = None,
+    given: Mapping[str, str] | None = None,
     options: RecordOptions | None = None,
 ) -> int:
     """Run the tracer to its end; Ctrl-C reaches it, too, and it ends the program, as we do when the limit is over."""
     # Block-buffered prints would reach the outside only at exit; as on a terminal, each line counts when it is printed.
-    environment = {**(variables or {}), **os.environ, "PYTHONUNBUFFERED": "1", "PWD": str(cwd)}
+    told = options.told() if options else {}
+    environment = {**(given or {}), **os.environ, "PYTHONUNBUFFERED": "1", "PWD": str(cwd), **told}
     mortal = ["--parent", str(os.getpid())]  # even if we are killed, the program does not go on
-    with open((options and options.stdin) or os.devnull, "rb") as given:
+    with open((options and options.stdin) or os.devnull, "rb") as stdin:
         boards = [descriptor for _, descriptor in options.boards] if options else []
         process = subprocess.Popen(
-            [argv[0], *mortal, *argv[1:]], env=environment, stdin=given, stderr=subprocess.PIPE, pass_fds=boards
+            [argv[0], *mortal, *argv[1:]], env=environment, stdin=stdin, stderr=subprocess.PIPE, pass_fds=boards
         )
     companion = options.companion if options else None
     try:

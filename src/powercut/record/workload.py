@@ -10,10 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from powercut.errors import EnvironmentFailure
 from powercut.native_programs import memory_tool, why_no_memory_tool
 from powercut.programs import find_program
+from powercut.record.followed import not_followed
 from powercut.record.recorder import Recording, RecordOptions, record_callable, record_command
 from powercut.record.tracers import MapsFilesError, links_persistent_memory, mapped_files, require_memory_tool
+from powercut.runtimes.known import names_agent
 from powercut.trace.reader import Trace
 
 Workload = Sequence[str] | Callable[[], object]
@@ -33,12 +36,14 @@ def record(workload: Workload, options: RecordOptions, tracer: str, persistent: 
             say(f"recording in a private copy of {options.folder}")
             recording = record_callable(workload, options)
         else:
-            recording = _record_command(workload, options, tracer, persistent, say)
+            recording = _record_followed(workload, options, tracer, persistent, say)
     except KeyboardInterrupt:
         say("the program was still running. It must end by itself; let a server end after a few requests")
         raise
     for note in recording.trace.notes():
         say(note, warning=True)
+    for missing in not_followed(recording.trace) if options.told() and not callable(workload) else ():
+        say(missing, warning=True)
     if recording.left_out:
         names = ", ".join(str(path.relative_to(options.folder)) for path in recording.left_out[:3])
         say(f"the program's copy lacks fifos, sockets and devices: {names}", warning=True)
@@ -46,6 +51,23 @@ def record(workload: Workload, options: RecordOptions, tracer: str, persistent: 
         names = ", ".join(recording.unexplained[:3]) + (" and more" if recording.unexplained[3:] else "")
         say(f"the recording of {names} is incomplete; do not trust crash states of these files", warning=True)
     return recording.trace
+
+
+def _record_followed(
+    command: Sequence[str], options: RecordOptions, tracer: str, persistent: bool, say: Say
+) -> Recording:
+    """Record with agents for runtimes; without them if the program does not start because of one."""
+    try:
+        return _record_command(command, options, tracer, persistent, say)
+    except EnvironmentFailure as failure:
+        if failure.slug != "workload-failed" or not options.told() or not names_agent(str(failure)):
+            raise
+        say(
+            "the program does not start with powercut's agents in its environment, so it was recorded without them: "
+            "findings name native functions instead of lines",
+            warning=True,
+        )
+        return _record_command(command, replace(options, runtimes=False), tracer, persistent, say)
 
 
 def _record_command(

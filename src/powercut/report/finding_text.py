@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from powercut.findings.finding import Finding, Location, Race, Tried, TriedOutcome
+from powercut.findings.idioms import how_to
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.printable import counted, one_line, printable
 from powercut.report.kind_texts import KINDS
@@ -55,7 +56,7 @@ def explain(finding: Finding, paint: Paint = PLAIN) -> str:
         marks += [f"tried: {tried_words(finding.tried)}"] if finding.tried is not None else []
         mark = f" ({'; '.join(marks)})" if marks else ""
         text = f"{'fix' if finding.fix.verified else 'suggestion'}: {finding.fix.text}{mark}"
-        lines.extend(paint(Role.FIX, line) for line in _wrap(text, paint))
+        lines.extend(paint(Role.FIX, line) for words in (text, how_to(finding)) for line in _wrap(words, paint))
     times = counted(finding.occurrences, "execution" if finding.race else "failing state")
     lines.append(f"  possible on: {', '.join(finding.models)}; {times}")
     if finding.cut_short:
@@ -116,7 +117,11 @@ def _location(location: Location, paint: Paint) -> list[str]:
     if source:
         lines.append(f"  {'':<14}    {paint.source(source, location.file)}")
     inside = f" (in {location.inside})" if location.inside else ""
+    if location.asked and not location.asked.endswith(f", {location.short}"):
+        inside += f" (asked for at {location.asked})"
     lines.append(f"  {'':<14}{one_line(location.what + inside)}")
+    if location.process:
+        lines.append(f"  {'':<14}by {one_line(location.process)}")
     return lines
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from powercut.findings.finding import Finding, Race, Tried
+from powercut.findings.idioms import how_to
 from powercut.report.assertions import check_document
 from powercut.report.formats import Setting
 from powercut.report.lint import MisuseDocument, misuse_document
@@ -31,6 +32,7 @@ class FixDocument(msgspec.Struct):
     text: str
     verified: bool
     by: str
+    how: str
 
 
 class TriedDocument(msgspec.Struct):
@@ -132,7 +134,7 @@ def finding_document(finding: Finding) -> FindingDocument:
         models=finding.models,
         lost=finding.lost,
         survived=finding.survived,
-        fix=FixDocument(fix.text, fix.verified, fix.by) if fix is not None else None,
+        fix=FixDocument(fix.text, fix.verified, fix.by, how_to(finding)) if fix is not None else None,
         verdict=VerdictDocument(finding.outcome, finding.code, finding.output),
         recovery=list(finding.recovery),
         occurrences=finding.occurrences,

@@ -18,6 +18,8 @@ class LocationDocument(msgspec.Struct):
     stack: tuple[str, ...]
     detail: str
     inside: str
+    asked: str
+    process: str
 
     @property
     def short(self) -> str:

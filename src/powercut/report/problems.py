@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from powercut.findings.finding import Finding, Location
+from powercut.findings.idioms import how_to
 from powercut.findings.sources import sources
 from powercut.lint.misuse import Misuse
 from powercut.printable import counted
@@ -120,7 +121,7 @@ def extent(run: SavedRun) -> str:
 def steps(location: Location) -> Iterator[Step]:
     """The call stack of a place, outermost first: the way on which the program came there."""
     for frame in reversed(location.frames):
-        yield Step(frame.function, frame.file, frame.line) if frame.has_source else Step(str(frame))
+        yield Step(frame.words, frame.file, frame.line) if frame.has_source else Step(str(frame))
 
 
 def missing_sources(run: SavedRun) -> list[str]:
@@ -139,6 +140,8 @@ def _named(run: SavedRun) -> list[str]:
 
 def _of_finding(finding: Finding) -> Problem:
     fix = finding.fix.text if finding.fix is not None else ""
+    how = how_to(finding)
+    fix = f"{fix} ({how})" if how else fix
     kind = KINDS[finding.kind]
     return Problem(
         finding.id,

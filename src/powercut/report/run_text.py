@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from powercut.errors import PowercutError
 from powercut.findings.sources import Sources, reading
 from powercut.printable import one_line, printable
 from powercut.report.assertions import check_text
@@ -16,6 +17,7 @@ from powercut.report.race import raced_text
 from powercut.report.source import changes_told
 from powercut.report.summary import behaviors_text, models_words, next_commands, summary_line
 from powercut.runs.store import NO_BUDGET, NO_STATES, SavedRun
+from powercut.trace.reader import Trace
 
 
 def run_text(run: SavedRun, folder: Path, paint: Paint = PLAIN, *, verbose: bool = False) -> str:
@@ -28,8 +30,23 @@ def run_text(run: SavedRun, folder: Path, paint: Paint = PLAIN, *, verbose: bool
         if run.race:
             return _joined([note, raced_text(run, folder, paint)])
         return _joined(
-            [*_parts(run, folder, paint), behaviors_text(run) if verbose else "", note, _end(run, folder, paint)]
+            [
+                *_parts(run, folder, paint),
+                *((behaviors_text(run), _environment_text(folder)) if verbose else ()),
+                note,
+                _end(run, folder, paint),
+            ]
         )
+
+
+def _environment_text(folder: Path) -> str:
+    """What was put into the program's environment, for runtimes to tell lines."""
+    try:
+        put_in = Trace.open(folder / "trace").meta.get("environment", b"")
+    except PowercutError:
+        return ""
+    variables = [one_line(word) for word in put_in.decode("utf-8", "replace").split("\0") if word]
+    return "\n".join(["Put into the program's environment:", *(f"  {word}" for word in variables)]) if variables else ""
 
 
 def _parts(run: SavedRun, folder: Path, paint: Paint) -> list[str]:

@@ -94,6 +94,7 @@ class Workspace:
             namespaces=self.namespaces(),
             scratch=Path(self.settings.scratch) if self.settings.scratch else None,
             stacks=self.settings.stacks,
+            runtimes=self.settings.runtimes,
             skip=(self.output,),
             added=added,
         )

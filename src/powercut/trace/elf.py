@@ -27,7 +27,11 @@ class ElfError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section: `link` is the number of another one, for a table of symbols that of their names."""
+    """One section: `link` is the number of another one, for a table of symbols that of their names.
+
+    Attributes:
+        address: where it stands in memory, 0 if nowhere.
+    """
 
     name: str
     type: int
@@ -35,6 +39,7 @@ class Section:
     offset: int
     size: int
     link: int
+    address: int = 0
 
 
 class Elf:
@@ -65,8 +70,8 @@ class Elf:
         named_by = first[6] if named_by == _MANY else named_by
         names = self._bytes(*found[named_by][4:6]) if 0 < named_by < len(found) else b""
         return [
-            Section(string(names, name), kind, flags, offset, length, link)
-            for name, kind, flags, _, offset, length, link, _ in found
+            Section(string(names, name), kind, flags, offset, length, link, address)
+            for name, kind, flags, address, offset, length, link, _ in found
         ]
 
     def data(self, section: Section) -> bytes:
@@ -74,6 +79,13 @@ class Elf:
         if section.type == _NO_BITS or section.flags & _COMPRESSED:
             return b""
         return self._bytes(section.offset, section.size)
+
+    def memory(self, address: int) -> bytes:
+        """What stands in memory from an address to the end of its section."""
+        for section in self.sections:
+            if section.address and section.address <= address < section.address + section.size:
+                return self.data(section)[address - section.address :]
+        return b""
 
     def has(self, *names: str) -> bool:
         """Whether there is a section of one of these names."""

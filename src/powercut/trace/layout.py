@@ -178,6 +178,7 @@ class TableKind(IntEnum):
     STACK = 3
     PYCODE = 4
     META = 5
+    TOLD = 6
 
 
 EVENT = np.dtype(

@@ -16,6 +16,7 @@ from powercut.trace.reader import Trace
 _FRAME = struct.Struct("<IIQ")
 _CODE = struct.Struct("<6I")
 _NATIVE, _PYTHON = 1, 2
+_TOLD = {3: b"T", 4: b"A"}  # by a runtime: of the thread itself, of whoever asked it
 _OURS = (b"recorder.py", b"_be_recorded")  # where powercut calls a function that it records
 _BORDER = 1  # its name
 _START, _PRIME, _BITS = 14695981039346656037, 1099511628211, (1 << 64) - 1
@@ -48,6 +49,9 @@ def _name(trace: Trace, stack: int) -> int:
         if code == _BORDER:
             break
         name = _mix(name, b"P" + _word(code) + _word(instruction))
+    for kind, ref, _ in frames:
+        if kind in _TOLD:
+            name = _mix(name, _TOLD[kind] + _word(_mix(_START, trace.entry(TableKind.TOLD, ref))))
     return name
 
 

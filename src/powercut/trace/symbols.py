@@ -15,9 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from powercut.runtimes.known import runtime_of, told_frames
+from powercut.runtimes.runtime import AGENTS
 from powercut.trace.debug_file import debug_file
 from powercut.trace.demangle import demangled, is_mangled
 from powercut.trace.elf import Elf, ElfError
+from powercut.trace.go_lines import GoLines
 from powercut.trace.layout import TableKind
 from powercut.trace.lines import Line, line_reader, read_lines
 from powercut.trace.pycode import parse_pycode
@@ -27,7 +30,10 @@ from powercut.trace.symbol_table import SymbolTable
 _FRAME = struct.Struct("<IIQ")
 _NATIVE = 1
 _PYTHON = 2
+_TOLD = 3
+_ASKED = 4
 
+_AGENTS = f"{AGENTS}/"
 _FEW_STACKS = 1000
 """So many take no longer than one: nearly all the time goes into reading line information, once for each run of it."""
 
@@ -40,6 +46,8 @@ class Frame:
         address: in the module, for native code: tells calls apart where there are no lines. It makes no other frame.
         column: in the line, counted from 1 (in Python in bytes), where that is known: tells calls in one line apart.
             It makes no other frame, either.
+        language: whose runtime told of it; empty for what was found in the program's memory.
+        asked: of whoever asked another thread for the call, or asked for it before it could be made.
     """
 
     function: str
@@ -49,6 +57,13 @@ class Frame:
     python: bool = False
     address: int = field(default=0, compare=False)
     column: int | None = field(default=None, compare=False)
+    language: str = ""
+    asked: bool = field(default=False, compare=False)
+
+    @property
+    def interpreted(self) -> bool:
+        """Whether it is of a language that a runtime runs: then native frames say nothing."""
+        return self.python or bool(self.language)
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file and self.line else self.file or self.module or "?"
@@ -62,6 +77,7 @@ class _Module:
     debug: str | None = None
     build_id: str = ""
     symbols: SymbolTable | None = None
+    go: GoLines | None = None
 
     def name(self, address: int) -> str:
         """The name of the function at an address, in the table of symbols; empty if there is none."""
@@ -73,9 +89,16 @@ def _open_module(path: str) -> _Module:
         with open(path, "rb") as stream:
             elf = Elf(stream)
             debug = debug_file(path, elf)
-            return _Module(debug, elf.build_id(), _symbols(path, elf, debug))
+            return _Module(debug, elf.build_id(), _symbols(path, elf, debug), _go_lines(elf) if debug is None else None)
     except (OSError, ElfError):
         return _Module()  # gone, replaced by something else, or malformed
+
+
+def _go_lines(elf: Elf) -> GoLines | None:
+    try:
+        return GoLines(elf)
+    except ElfError:
+        return None
 
 
 def _symbols(path: str, elf: Elf, debug: str | None) -> SymbolTable:
@@ -126,6 +149,8 @@ class Symbolizer:
     def _resolve_module(self, path: str, addresses: Sequence[int]) -> None:
         module = self._module(path)
         known = read_lines(self.reader, module.debug, addresses) if self.reader and module.debug else {}
+        if module.go is not None:
+            known = module.go.lines(addresses)
         lines = [(address, self._named(module, address, known.get(address, []))) for address in addresses]
         names = iter(demangled([line.function for _, found in lines for line in found]))
         for address, found in lines:
@@ -167,8 +192,15 @@ def _unnamed(frame: Frame) -> bool:
 
 _STANDARD_LIBRARY = re.compile(r"/lib(64)?/python3(\.\d+)?/|/python3\d+\.zip/|/(site|dist)-packages/")
 _SYSTEM_LIBRARY = re.compile(r"(/usr)?/lib(32|64|x32)?/")
-_LIBRARY_SOURCE = re.compile(r"/usr/(local/)?(include|lib)/|/rustc/|.*/\.cargo/registry/|/usr/local/go/src/")
-"""Headers and generic code of others that the compiler put into the user's program."""
+_LIBRARY_SOURCE = re.compile(
+    r"/usr/(local/)?(include|lib)/|/usr/share/(cargo/registry|gocode)/|/(usr/src|build)/rustc-|/rustc/|.*/rustlib/src/"
+    r"|.*/\.cargo/(registry|git)/|/usr/local/go/src/|.*/pkg/mod/|[^/][^@]*@v\d"
+    r"|(.*/go[^/]*/src/)?(os|io|bufio|syscall|internal|runtime|fmt|encoding|log|path|sync|archive|compress)/([^/]+/)*[^/]+\.(go|s)"
+)
+"""Headers, packages and generic code of others that the compiler put into the user's program.
+
+Go's -trimpath leaves the path of the package, with its version where it is not the user's own.
+"""
 
 _C_LIBRARY = re.compile(r"(libc|libpthread|libm|libdl|librt|ld)[-.].*")
 _C_FUNCTIONS = re.compile(
@@ -207,6 +239,9 @@ def is_own(frame: Frame) -> bool:
     """Whether a frame is a line of the user's own code, as far as that can be told."""
     if frame.python:
         return _user_python_file(frame.file)
+    if frame.language:
+        runtime = runtime_of(frame.language)
+        return runtime is not None and frame.line is not None and runtime.is_own(frame.function, frame.file)
     if frame.line is None or in_c_library(frame) or _SYSTEM_LIBRARY.match(frame.module or ""):
         return False
     if _RUNTIME.fullmatch(posixpath.basename(frame.module or "")):
@@ -216,20 +251,21 @@ def is_own(frame: Frame) -> bool:
 
 def only_own(frames: Sequence[Frame]) -> list[Frame]:
     """The frames that are the user's own, innermost first; under an interpreter only its language counts."""
-    python = any(frame.python for frame in frames)
-    return [frame for frame in frames if frame.python == python and is_own(frame)]
+    interpreted = any(frame.interpreted for frame in frames)
+    return [frame for frame in frames if frame.interpreted == interpreted and is_own(frame)]
 
 
 def user_frame(frames: Sequence[Frame]) -> Frame | None:
     """The frame to blame: the innermost one that is the user's own code, as far as that can be told."""
     own = only_own(frames)
-    python = [frame for frame in frames if frame.python]
-    if own or python:
-        return next(iter([*own, *python]))
+    interpreted = [frame for frame in frames if frame.interpreted]
+    if own or interpreted:
+        return next(iter([*own, *interpreted]))
     lines = [frame for frame in frames if frame.line is not None and not _SYSTEM_LIBRARY.match(frame.module or "")]
     outside = [frame for frame in frames if not _library_frame(frame)]
+    named = [frame for frame in (*lines, *outside) if not in_language_library(frame)]
     at_exit = [frame for frame in frames if in_c_library(frame) and plain_name(frame) == "exit"]  # flushes what is left
-    return next(iter([*lines, *outside, *at_exit, *frames]), None)
+    return next(iter([*named, *lines, *outside, *at_exit, *frames]), None)
 
 
 def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
@@ -259,7 +295,10 @@ _LANGUAGE_FUNCTION = re.compile(r"<?(std|core|alloc)::.*|_?<.* as (std|core|allo
 
 
 def in_language_library(frame: Frame) -> bool:
-    """Whether a frame is of the library that comes with a language: of Rust, C++, Go or Python."""
+    """Whether a frame is of the library that comes with a language: of Rust, C++, Go, or what a runtime runs."""
+    if frame.language and not frame.python:
+        runtime = runtime_of(frame.language)
+        return runtime is not None and runtime.is_standard(frame.function, frame.file)
     if _LANGUAGE_SOURCE.match(frame.file or "") or _LANGUAGE_MODULE.fullmatch(posixpath.basename(frame.module or "")):
         return True
     return not frame.python and _LANGUAGE_FUNCTION.match(frame.function) is not None
@@ -310,19 +349,27 @@ class StackResolver:
     """Gives the frames of recorded stacks.
 
     ``stack`` gives arrays of ``struct pc_frame`` (any buffer), ``module`` paths or whole PC_TABLE_MODULE entries
-    (path, NUL, build-id), ``pycode`` PC_TABLE_PYCODE entries.
+    (path, NUL, build-id), ``pycode`` PC_TABLE_PYCODE entries, ``told`` PC_TABLE_TOLD entries.
     """
 
     def __init__(
-        self, stack: Table, module: Table, pycode: Table, symbolizer: Symbolizer | None = None, count: int = 0
+        self,
+        stack: Table,
+        module: Table,
+        pycode: Table,
+        symbolizer: Symbolizer | None = None,
+        count: int = 0,
+        told: Table | None = None,
     ) -> None:
         """`count` stacks there are, with numbers from 1 on; 0 if that is not known."""
         self._stacks = stack
         self._count = count
         self._modules = module
         self._pycodes = pycode
+        self._told: Table = told or {}
         self._symbolizer = symbolizer or Symbolizer()
         self._paths: dict[int, str | None] = {}
+        self._stacks_told: dict[int, list[Frame]] = {}
         self._done: dict[int, tuple[Frame, ...]] = {}
 
     @classmethod
@@ -334,6 +381,7 @@ class StackResolver:
             lambda number: trace.entry(TableKind.PYCODE, number),
             symbolizer,
             len(trace.table(TableKind.STACK)),
+            lambda number: trace.entry(TableKind.TOLD, number),
         )
 
     def prepare(self, stack_ids: Iterable[int]) -> None:
@@ -381,6 +429,9 @@ class StackResolver:
                 natives.append(_Native(self._path(ref), address))
             elif kind == _PYTHON:
                 python.append(self._python_frame(ref, address))
+            elif kind in (_TOLD, _ASKED):
+                python += self._told_frames(ref, asked=kind == _ASKED)
+        python = [frame for frame in python if not (frame.file or "").startswith(_AGENTS)]
         return (self._before_interpreter(natives) if python else natives), python
 
     @staticmethod
@@ -401,6 +452,24 @@ class StackResolver:
                 self._paths[ref] = path.decode("utf-8", "surrogateescape")
                 self._symbolizer.expect_build_id(self._paths[ref] or "", build_id.decode("ascii", "replace"))
         return self._paths[ref]
+
+    def _told_frames(self, ref: int, *, asked: bool) -> list[Frame]:
+        if ref not in self._stacks_told:
+            entry = _lookup(self._told, ref) if ref else None
+            language, told = told_frames(bytes(entry)) if entry is not None else ("", [])
+            self._stacks_told[ref] = [
+                Frame(
+                    frame.function,
+                    frame.file,
+                    frame.line,
+                    None,
+                    python=language == "python",
+                    column=frame.column,
+                    language=language,
+                )
+                for frame in told
+            ]
+        return [replace(frame, asked=asked) for frame in self._stacks_told[ref]]
 
     def _python_frame(self, ref: int, offset: int) -> Frame:
         entry = _lookup(self._pycodes, ref) if ref else None

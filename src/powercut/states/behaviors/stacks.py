@@ -27,6 +27,7 @@ from powercut.trace.reader import Trace
 
 DEEPEST = 64  # frames told apart, from the outermost on; what lies deeper counts as one
 _NATIVE, _PYTHON = 1, 2
+_TOLD = (3, 4)  # by a runtime: of the thread itself, of whoever asked it
 _INTERPRETER = re.compile(r"libpython3.*|python(3(\.\d+)?)?[a-z]*")
 _CALLS_THE_KERNEL = re.compile(r"(libc|libpthread|libm|ld|libpmem|libpmem2|linux-vdso|ld-linux-x86-64)[-.].*")
 
@@ -122,6 +123,7 @@ def _path(trace: Trace, stack: int, modules: list[str], codes: dict[int, PyCode 
     frames: list[Frame] = np.frombuffer(raw[: len(raw) // FRAME.itemsize * FRAME.itemsize], FRAME).tolist()
     native = [frame for frame in frames if frame[0] == _NATIVE]
     python = [_by_line(trace, frame, codes) for frame in frames if frame[0] == _PYTHON]
+    python += [frame for frame in frames if frame[0] in _TOLD]
     names = [modules[ref] if ref < len(modules) else "" for _, ref, _ in native]
     if python:
         outside = next((i for i, name in enumerate(names) if _INTERPRETER.fullmatch(name)), len(native))

@@ -1,0 +1,13 @@
+/* A frame of Java in words. */
+#ifndef POWERCUT_JAVA_WORDS_H
+#define POWERCUT_JAVA_WORDS_H
+
+#include "jvm.h"
+
+#include <stddef.h>
+
+/* Writes "class.method TAB file below its package TAB line TAB where its class was loaded from NEWLINE"; how
+ * many bytes, 0 if there is no room. */
+size_t pc_words_of(jvm_table jvmti, jvm_table jni, const struct jvm_frame *frame, char *out, size_t room);
+
+#endif

@@ -1,0 +1,110 @@
+"""How a sync is called in the language of the line that lacks it.
+
+Before: a finding whose fix adds syncs. After: the call in the words of that language, or nothing where the name of the
+system call says it already (C with descriptors), or where nobody knows the language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from powercut.findings.finding import Finding, Location
+
+_FILE, _DATA, _FOLDER = "file", "data", "directory"  # what AddedSync says
+_STDIO = ("fflush", "fwrite", "fputs", "fputc", "putc", "puts", "fclose", "fprintf", "vfprintf", "_IO_")
+_STREAMS = ("std::basic_filebuf", "std::basic_ofstream", "std::basic_fstream", "std::ostream", "std::basic_ostream")
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    title: str
+    suffixes: tuple[str, ...]
+    calls: Callable[[str, Location], str]
+
+
+def how_to(finding: Finding) -> str:
+    """What to call, like "in Go: f.Sync()"; empty if there is nothing to say."""
+    if finding.fix is None:
+        return ""
+    place = next((place for place in finding.locations if place.role in ("lost", "missing")), None)
+    language = _language(place) if place is not None else None
+    if place is None or language is None:
+        return ""
+    wanted = dict.fromkeys(sync.what for sync in finding.fix.syncs)
+    if _FILE in wanted:
+        wanted.pop(_DATA, None)
+    calls = [call for what in wanted if (call := language.calls(what, place))]
+    return f"in {language.title}: {'; and '.join(calls)}" if calls else ""
+
+
+def _language(place: Location) -> _Language | None:
+    suffix = PurePath(place.file or "").suffix
+    return next((language for language in _LANGUAGES if suffix in language.suffixes), None)
+
+
+def _calls_any(place: Location, beginnings: tuple[str, ...]) -> bool:
+    return any(frame.function.startswith(beginnings) for frame in place.frames)
+
+
+def _python(what: str, place: Location) -> str:
+    if what == _FOLDER:
+        return "d = os.open(folder, os.O_RDONLY); os.fsync(d); os.close(d)"
+    return "f.flush(), then os.fsync(f.fileno())" if what in (_FILE, _DATA) else ""
+
+
+def _node(what: str, place: Location) -> str:
+    promises = any("node:internal/fs/promises" in (frame.file or "") for frame in place.frames)
+    if what == _FOLDER and promises:
+        return "d = await fs.promises.open(folder, 'r'); await d.sync(); await d.close()"
+    if what == _FOLDER and place.asked:
+        return "fs.open(folder, 'r', (e, d) => fs.fsync(d, () => fs.close(d, done)))"
+    if what == _FOLDER:
+        return "d = fs.openSync(folder, 'r'); fs.fsyncSync(d); fs.closeSync(d)"
+    name = "fsync" if what == _FILE else "fdatasync" if what == _DATA else ""
+    if promises and name:
+        return f"await handle.{name.replace('fsync', 'sync').replace('fdatasync', 'datasync')}()"
+    return f"fs.{name}(fd, done)" if name and place.asked else f"fs.{name}Sync(fd)" if name else ""
+
+
+def _java(what: str, place: Location) -> str:
+    if what == _FOLDER:
+        return "try (var d = FileChannel.open(folder)) { d.force(true); }"
+    if _calls_any(place, ("java.io.FileOutputStream.", "java.io.RandomAccessFile.")) and what in (_FILE, _DATA):
+        return "file.flush(), then file.getFD().sync()"
+    return {_FILE: "channel.force(true) of a FileChannel", _DATA: "channel.force(false) of a FileChannel"}.get(what, "")
+
+
+def _go(what: str, place: Location) -> str:
+    calls = {_FOLDER: "d, err := os.Open(folder); d.Sync(); d.Close()", _FILE: "f.Sync()", _DATA: "f.Sync()"}
+    return calls.get(what, "")
+
+
+def _rust(what: str, place: Location) -> str:
+    calls = {_FOLDER: "File::open(folder)?.sync_all()?", _FILE: "file.sync_all()?", _DATA: "file.sync_data()?"}
+    return calls.get(what, "")
+
+
+def _c(what: str, place: Location) -> str:
+    if what == _FOLDER:
+        return "int d = open(folder, O_RDONLY | O_DIRECTORY); fsync(d); close(d)"
+    stdio = _calls_any(place, _STDIO) and what in (_FILE, _DATA)
+    return f"fflush(f), then {'fsync' if what == _FILE else 'fdatasync'}(fileno(f))" if stdio else ""
+
+
+def _cpp(what: str, place: Location) -> str:
+    if what in (_FILE, _DATA) and _calls_any(place, _STREAMS):
+        return "stream.flush(), then open the file again and fsync that descriptor (a stream has none)"
+    return _c(what, place)
+
+
+_LANGUAGES = (
+    _Language("Python", (".py", ".pyw"), _python),
+    _Language("Node", (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".jsx", ".tsx"), _node),
+    _Language("Java", (".java",), _java),
+    _Language("Go", (".go",), _go),
+    _Language("Rust", (".rs",), _rust),
+    _Language("C", (".c", ".h"), _c),
+    _Language("C++", (".cpp", ".cc", ".cxx", ".hpp", ".hh", ".C"), _cpp),
+)

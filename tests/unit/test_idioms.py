@@ -1,0 +1,52 @@
+"""A fix in the words of the language: what to call for the file and for its folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from powercut.findings.finding import AddedSync, Finding, FindingKind, Fix, Location, SavedState, StackFrame
+from powercut.findings.idioms import how_to
+
+STATE = SavedState("xfs", 0, 0, "issued", ())
+
+
+def finding_at(file: str | None, *what: str, inside: tuple[StackFrame, ...] = (), asked: str = "") -> Finding:
+    lost = Location(file, 3, "save", "lost", "the write", (*inside, StackFrame("save", file, 3)), asked=asked)
+    survived = Location(file, 4, "save", "survived", "the rename")
+    syncs = tuple(AddedSync(one, 1, 2) for one in what)
+    kind, fix = FindingKind.UNPERSISTED, Fix("call fsync", True, "model", syncs)
+    return Finding(kind, "words", [lost, survived], fix, [], [], STATE, "fail", 1, "")
+
+
+PROMISES = (StackFrame("write", "node:internal/fs/promises", 741),)
+STREAM = (StackFrame("java.io.FileOutputStream.writeBytes", "java/io/FileOutputStream.java", 0),)
+FILEBUF = (StackFrame("std::basic_filebuf<char, std::char_traits<char> >::sync()"),)
+
+
+@pytest.mark.parametrize(
+    ("finding", "told"),
+    [
+        (finding_at("/a.py", "data"), "in Python: f.flush(), then os.fsync(f.fileno())"),
+        (finding_at("/a.py", "directory"), "in Python: d = os.open(folder, os.O_RDONLY); os.fsync(d); os.close(d)"),
+        (finding_at("/a.js", "file"), "in Node: fs.fsyncSync(fd)"),
+        (finding_at("/a.js", "data", asked="save, a.js:3"), "in Node: fs.fdatasync(fd, done)"),
+        (finding_at("/a.mjs", "data", inside=PROMISES, asked="x"), "in Node: await handle.datasync()"),
+        (finding_at("/a.ts", "file", "data", inside=PROMISES, asked="x"), "in Node: await handle.sync()"),
+        (finding_at("a/A.java", "file"), "in Java: channel.force(true) of a FileChannel"),
+        (finding_at("a/A.java", "data", inside=STREAM), "in Java: file.flush(), then file.getFD().sync()"),
+        (finding_at("/a.go", "data"), "in Go: f.Sync()"),
+        (finding_at("/a.rs", "file", "directory"), "in Rust: file.sync_all()?; and File::open(folder)?.sync_all()?"),
+        (finding_at("/a.c", "data", inside=(StackFrame("fflush"),)), "in C: fflush(f), then fdatasync(fileno(f))"),
+        (finding_at("/a.c", "data", inside=(StackFrame("write"),)), ""),
+        (finding_at("/a.c", "lines"), ""),
+        (
+            finding_at("/a.cc", "file", inside=FILEBUF),
+            "in C++: stream.flush(), then open the file again and fsync that descriptor (a stream has none)",
+        ),
+        (finding_at("/a.zig", "file"), ""),
+        (finding_at(None, "file"), ""),
+        (finding_at("/a.py"), ""),
+    ],
+)
+def test_a_fix_says_what_to_call(finding: Finding, told: str) -> None:
+    assert how_to(finding) == told
