@@ -12,6 +12,7 @@ from typing import Protocol
 
 from powercut.native_programs import memory_tool, why_no_memory_tool
 from powercut.programs import find_program
+from powercut.record.late_output import kept_back
 from powercut.record.recorder import Recording, RecordOptions, record_callable, record_command
 from powercut.record.tracers import MapsFilesError, links_persistent_memory, mapped_files, require_memory_tool
 from powercut.trace.reader import Trace
@@ -39,6 +40,8 @@ def record(workload: Workload, options: RecordOptions, tracer: str, persistent: 
         raise
     for note in recording.trace.notes():
         say(note, warning=True)
+    if said := kept_back(recording.trace):
+        say(said, warning=True)
     if recording.left_out:
         names = ", ".join(str(path.relative_to(options.folder)) for path in recording.left_out[:3])
         say(f"the program's copy lacks fifos, sockets and devices: {names}", warning=True)
