@@ -15,7 +15,7 @@ from powercut.commands.options import saved_runs
 @click.argument("what", metavar="[FINDING | RUN | TRACE]", required=False, shell_complete=complete_findings)
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 @click.option("--diff/--no-diff", default=True, help="Show what the crash changes in the folder (default: yes).")
-@click.option("-v", "--verbose", is_flag=True, help="Of a run, also show how many behaviors were tested.")
+@click.option("-v", "--verbose", is_flag=True, help="Of a run, also show tested behaviors and stages.")
 def command(what: str | None, output: str | None, diff: bool, verbose: bool) -> int:
     """Explain a finding, or list the findings of a run, or the events of a trace.
 

@@ -79,7 +79,7 @@ class SavedRun(msgspec.Struct, kw_only=True):
     Attributes:
         check: the check command; None for the built-in oracle, or a Python function.
         function: the name of the Python function that was the check.
-        seconds: all that it took; `stages`: recording, searching and lint, as far as they were part of it.
+        seconds: all that it took; `stages`: what each stage took, as far as it was part of it.
         behaviors: for each model, what representative testing found and cut.
         coverage: the failure points that the workload reached, and how many by which event.
         assertions: of a run of powercut check: operations, threads, how the program ended. Its findings are misuses.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from powercut import __version__
@@ -30,6 +30,7 @@ from powercut.search.cache_check import CacheCheck, CheckChangedError
 from powercut.search.exploration import Exploration
 from powercut.search.judging import check_final_state
 from powercut.search.ray_executor import require_ray
+from powercut.search.stages import Stages
 from powercut.settings import seconds
 from powercut.states.strategy_order import strategies
 from powercut.states.timeline import Timeline
@@ -44,6 +45,7 @@ class Session(Workspace):
     resumed: bool = False  # goes on with a run that was stopped
     trying: bool = False  # tries the fix of another run's finding: nothing else is looked for, nothing is known
     recording: float = 0.0  # seconds that recording took, where it was part of this run
+    _stages: Stages = field(default_factory=Stages)
 
     def test(self, workload: Workload) -> tuple[SavedRun, Path]:
         """The main job: record, explore, judge, explain, save."""
@@ -65,18 +67,20 @@ class Session(Workspace):
 
     def _explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
         started = time.monotonic()
-        timelines = self.timelines(trace)
-        exploration = self._search(timelines, started - self.recording)
-        searched = time.monotonic()
+        stages = self._stages
+        stages.seconds.setdefault("recording", self.recording)
+        with stages.taking("preparing"):
+            timelines = self.timelines(trace)
+            exploration = self._search(timelines, started - self.recording)
         self.notes += exploration.notes
         self._say_what_was_missed(timelines, exploration)
         run = self._saved(trace, timelines, exploration)
         if not self.trying:
-            self._lint(trace, run, exploration.places)
+            with stages.taking("lint"):
+                self._lint(trace, run, exploration.places)
             self._mark_known(run)
-        ended = time.monotonic()
-        run.seconds = self.recording + ended - started
-        run.stages = {"recording": self.recording, "search": searched - started, "lint": ended - searched}
+        run.seconds = self.recording + time.monotonic() - started
+        run.stages = stages.seconds
         for finding in run.findings:
             finding.replay = f"powercut replay {name_of(run_folder)}/{finding.id}" + self.output_option()
         save_run(run_folder, run)
@@ -118,8 +122,10 @@ class Session(Workspace):
                 recall,
                 equivalence,
                 knows_output=knows_output,
+                stages=self._stages,
             )
-            exploration.run()
+            with self._stages.taking("search"):
+                exploration.run()
             for note in [*executor.notes(), *(equivalence.notes if equivalence is not None else ())]:
                 self.say(note, warning=True)
             return exploration
@@ -137,6 +143,10 @@ class Session(Workspace):
             how = MORE_TIME if not exploration.finished else "Fix what was found, then test again"
             words = f"{counted(count, 'failing state')} {are} not explained by any finding. {how}"
             self.say(words, warning=True)
+        if count := exploration.unanswered:
+            running = f"the check was still running on {counted(count, 'state')} when the budget was over"
+            how = "Give it more time, or a check that may hang a shorter --timeout"
+            self.say(f"{running}; not tested. {how}", warning=True)
         if not exploration.counts.tested + exploration.counts.known and not exploration.interrupted:
             self.say(NO_STATES if exploration.finished else NO_BUDGET, warning=True)
 
