@@ -215,3 +215,21 @@ def test_what_a_plain_kill_leaves_is_judged_with_all_that_was_said(world: World)
     ended = world.test(workload="mkdir data/x data/y; echo done", check=check)
     assert ended.code == 1
     assert "The program printed 'done'" in ended.out
+
+
+LSM = """\
+import os
+with open("data/manifest.tmp", "w") as file:
+    file.write("first\\n"); file.flush(); os.fsync(file.fileno())
+os.rename("data/manifest.tmp", "data/manifest")
+os.sync()
+with open("data/manifest", "a") as file:
+    for number in range(5):
+        file.write(f"edit {number}\\n"); file.flush(); os.fsync(file.fileno())
+"""
+
+
+def test_the_built_in_check_says_which_file_it_takes_for_a_log(world: World) -> None:
+    ended = world.run("test", "--dir", "data", "--", sys.executable, "-c", LSM)
+    assert (ended.code, "No findings." in ended.out) == (0, True), ended.out
+    assert "takes as appended, so that only what was put there must stay: manifest\n" in ended.err

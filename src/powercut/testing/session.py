@@ -28,6 +28,7 @@ from powercut.runs.workspace import Workspace
 from powercut.search.budget import Budget
 from powercut.search.cache_check import CacheCheck, CheckChangedError
 from powercut.search.exploration import Exploration
+from powercut.search.inline_executor import InlineExecutor
 from powercut.search.judging import check_final_state
 from powercut.search.ray_executor import require_ray
 from powercut.search.stages import Stages
@@ -105,6 +106,8 @@ class Session(Workspace):
         if self.settings.executor != "local" and self.judging(timelines).builtin:
             self.say("the built-in check runs on this machine only")
         executor, output_key = self.judging(timelines).executor(anywhere=True)
+        if isinstance(executor, InlineExecutor) and (said := executor.taken_for()):
+            self.say(said)
         try:
             check_final_state(executor, timelines[0], self.settings.timeout, function=self.check is not None)
             budget = Budget(seconds(self.settings.budget), self.settings.max_states, since)
