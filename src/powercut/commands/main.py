@@ -28,14 +28,14 @@ from powercut.interrupts import end_as_by_interrupt, end_in_peace
 COMPLETE_VARIABLE = "_POWERCUT_COMPLETE"  # what the scripts for shells set
 INTERRUPTED = 130  # interrupted before anything was found
 GROUPS = {
-    "Main commands": ("test", "init", "show", "replay", "try", "report", "diff", "resume"),
+    "Main commands": ("test", "init", "show", "replay", "try", "report", "diff", "resume", "clean"),
     "Stages": ("record", "explore", "lint", "syncs", "points", "graph", "match"),
     "Persistent memory": ("check", "cc", "c++", "config", "race", "guard", "heal"),
     "This machine": ("doctor", "completion"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _MODULES = {"c++": "cxx", "try": "trying"}  # of commands whose names no module can have
-_WITHOUT_NUMPY = ("cc", "c++", "config", "completion")
+_WITHOUT_NUMPY = ("cc", "c++", "config", "completion", "clean")
 _THREADS = "OPENBLAS_NUM_THREADS"
 
 _INTERPRETERS = {".py": ["python3"], ".sh": ["sh"]}  # of scripts that are not executable

@@ -42,7 +42,7 @@ from powercut.record.recorder import RecordOptions
 from powercut.record.tracers import require_memory_tool
 from powercut.runs.apply_baseline import apply_baseline, load_baseline
 from powercut.runs.replay import judge_state
-from powercut.runs.store import SavedRun, new_run_folder, save_run
+from powercut.runs.store import SavedRun, save_run
 from powercut.runs.workspace import Workspace
 from powercut.settings import seconds
 from powercut.states.state import State
@@ -91,7 +91,7 @@ class RaceSession:
         check = self._check()
         program = Path(workspace.cwd, find_program(command[0], workspace.cwd))
         options = self._record_options(require_memory_tool(program))
-        run_folder = new_run_folder(workspace.output)
+        run_folder = workspace.new_run()
         try:
             with self._scratch() as scratch:
                 began = time.monotonic()

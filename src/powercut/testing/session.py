@@ -22,11 +22,13 @@ from powercut.oracle.check_command import check_command
 from powercut.printable import counted
 from powercut.record.workload import Workload
 from powercut.runs.apply_baseline import apply_baseline, load_baseline
+from powercut.runs.housekeeping import LARGE, bytes_text, size_of
 from powercut.runs.run_plan import Plan, save_plan, sole_run
 from powercut.runs.store import MORE_TIME, NO_BUDGET, NO_STATES, SavedRun, name_of, save_run
 from powercut.runs.workspace import Workspace
 from powercut.search.budget import Budget
 from powercut.search.cache_check import CacheCheck, CheckChangedError
+from powercut.search.events import Said
 from powercut.search.exploration import Exploration
 from powercut.search.inline_executor import InlineExecutor
 from powercut.search.judging import check_final_state
@@ -85,6 +87,9 @@ class Session(Workspace):
         for finding in run.findings:
             finding.replay = f"powercut replay {name_of(run_folder)}/{finding.id}" + self.output_option()
         save_run(run_folder, run)
+        if not self.trying and (taken := size_of(self.output)) > LARGE:
+            told = f"saved runs take {bytes_text(taken)} in {self.output}: powercut clean --keep N removes old ones"
+            self.tell(Said(told, warning=True))
         return run, run_folder
 
     def _search(self, timelines: Sequence[Timeline], since: float) -> Exploration:
