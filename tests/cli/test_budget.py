@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -78,3 +79,9 @@ def test_each_stage_is_told_with_its_share(world: World) -> None:
     assert list(stages) == ["recording", "preparing", "search", "explaining", "counting", "lint"]
     assert sum(stages.values()) == pytest.approx(report(world)["seconds"], abs=0.5)
     assert "\nTime: recording " in ended.out and " %), search " in ended.out
+
+
+def test_a_program_that_takes_the_budget_is_told(world: World) -> None:
+    ended = world.test("--budget", "2s", workload="sleep 2; echo 1 > data/f1; echo saved")
+    assert re.search(r": recording took \d\.\d s of the budget of 2s; the search has 2 s all the same\n", ended.err)
+    assert "recording took" not in world.test("--budget", "30s").err

@@ -14,6 +14,11 @@ LEAST_SEARCH, SEARCH = 2.0, 0.5
 RESERVED = 0.2  # of the budget, for failing states that are not explained yet
 
 
+def for_search(seconds: float) -> float:
+    """What the search has of a budget at least, however long the program took."""
+    return min(seconds, max(LEAST_SEARCH, SEARCH * seconds))
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """When to stop.
@@ -37,8 +42,7 @@ class Spending:
         now = time.monotonic()
         self._started = now if budget.since is None else budget.since
         if budget.seconds is not None:  # a program that takes long to record is searched all the same
-            least = min(budget.seconds, max(LEAST_SEARCH, SEARCH * budget.seconds))
-            self._started = max(self._started, now - (budget.seconds - least))
+            self._started = max(self._started, now - (budget.seconds - for_search(budget.seconds)))
 
     @property
     def elapsed(self) -> float:

@@ -26,7 +26,7 @@ from powercut.runs.housekeeping import LARGE, bytes_text, size_of
 from powercut.runs.run_plan import Plan, save_plan, sole_run
 from powercut.runs.store import MORE_TIME, NO_BUDGET, NO_STATES, SavedRun, name_of, save_run
 from powercut.runs.workspace import Workspace
-from powercut.search.budget import Budget
+from powercut.search.budget import Budget, for_search
 from powercut.search.cache_check import CacheCheck, CheckChangedError
 from powercut.search.events import Said
 from powercut.search.exploration import Exploration
@@ -58,6 +58,10 @@ class Session(Workspace):
         started = time.monotonic()
         recorded = self.record_run(workload)
         self.recording = time.monotonic() - started
+        budget = seconds(self.settings.budget)
+        if self.recording > budget / 2:
+            took = f"recording took {self.recording:.1f} s of the budget of {self.settings.budget}"
+            self.say(f"{took}; the search has {for_search(budget):g} s all the same")
         return self.explore(*recorded)
 
     def explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
