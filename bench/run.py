@@ -40,7 +40,7 @@ BENCHMARKS = (
     "start_up",
     "race_cost",
 )
-LONG = ("deep", "fixes", "order", "race", "race_maps", "several")  # only by name
+LONG = ("budgets", "deep", "fixes", "order", "race", "race_maps", "several")  # only by name
 HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")
 
 

@@ -14,10 +14,12 @@ from hypothesis import settings
 settings.register_profile("powercut", derandomize="CI" in os.environ, deadline=None)
 settings.load_profile("powercut")
 
-# A shell without job control starts background jobs deaf to SIGINT, and what they start inherits that; a program that
-# ignores it keeps ignoring it under powercut, too. Tests that send it would wait for ever.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell without job control starts background jobs deaf to SIGINT, nohup to SIGHUP, others to more, and what they
+# start inherits that; a program that ignores a signal keeps ignoring it under powercut, too. Tests that send it would
+# wait for ever, and with SIGCHLD nobody would learn how a process ended.
+for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGALRM):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

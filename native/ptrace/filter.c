@@ -41,6 +41,10 @@
     SKIP_UNLESS_EQ(SYS_ioctl, 5), LOAD(args[1]), SKIP_IF_EQ(FICLONE, 1), SKIP_UNLESS_EQ(FICLONERANGE, 1),    \
         TRACE, ALLOW
 
+/* What the C library asks before it decides how to buffer standard output. */
+#define STOP_IF_STDOUT(number)                                                                               \
+    SKIP_UNLESS_EQ((number), 4), LOAD(args[0]), SKIP_UNLESS_EQ(STDOUT_FILENO, 1), TRACE, ALLOW
+
 /* No option of the kernel's, but what the memory tracer asks us with. */
 #define STOP_IF_ASKED SKIP_UNLESS_EQ(SYS_prctl, 4), LOAD(args[0]), SKIP_UNLESS_EQ(PC_REQUEST, 1), TRACE, ALLOW
 
@@ -58,6 +62,8 @@ static struct sock_filter program[] = {
     STOP_IF_OPEN(SYS_open, 1),
     STOP_IF_MMAP,
     STOP_IF_CLONE,
+    STOP_IF_STDOUT(SYS_fstat),
+    STOP_IF_STDOUT(SYS_newfstatat),
     /* data */
     STOP_AT(SYS_writev),
     STOP_AT(SYS_pwritev),

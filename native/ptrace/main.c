@@ -314,6 +314,8 @@ int main(int argc, char **argv) {
     struct options options = parse_options(argc, argv);
     if (options.parent != 0)
         end_with(options.parent);
+    /* A limit on file sizes must be an error of the writer, not the end of us. */
+    options.start.large_files = signal(SIGXFSZ, SIG_IGN);
     recorder.writer = pc_writer_open(options.output, error, sizeof(error));
     if (recorder.writer == NULL)
         die(EXIT_TRACER, "%s", error);

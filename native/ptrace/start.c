@@ -73,6 +73,10 @@ static void __attribute__((noreturn)) child(const struct pc_start *start, int go
         _exit(127); /* the tracer is gone */
     if ((start->out > 0 && dup2(start->out, 1) < 0) || (start->err > 0 && dup2(start->err, 2) < 0))
         child_failed(failure, "dup2", errno);
+    /* A session of its own: signals that it sends to its group, or that a terminal sends to ours, are its
+     * own. */
+    (void)setsid();
+    signal(SIGXFSZ, start->large_files);
     if (start->cwd[0] != '\0' && chdir(start->cwd) != 0)
         child_failed(failure, "cwd", errno);
     int error = pc_install_filter();

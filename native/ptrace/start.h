@@ -18,6 +18,7 @@ struct pc_start {
     const char *cwd;      /* where the program starts */
     const char *out_path; /* NULL: inherited */
     const char *err_path;
+    void (*large_files)(int); /* what it does at SIGXFSZ, which we ignore */
 
     pid_t pid;       /* of the program, seized */
     int attached;    /* it was running before us */

@@ -442,10 +442,15 @@ static void catch_signals(void) {
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* A limit on file sizes must be an error of the writer, not the end of us. */
-    signal(SIGXFSZ, SIG_IGN);
     action.sa_handler = on_tick;
     sigaction(SIGALRM, &action, NULL);
+    /* Whoever started us may have blocked them; the program, which runs by now, keeps what it was given. */
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &ours, NULL);
 }
 
 struct pc_run pc_tracer_run(struct pc_recorder *recorder, pid_t first) {

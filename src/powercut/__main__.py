@@ -12,13 +12,14 @@ tenth of the time of a short run."""
 
 def start() -> None:
     """Load the command line, and run it."""
-    gc.set_threshold(_FEW_COLLECTIONS)
     try:
+        gc.set_threshold(_FEW_COLLECTIONS)
         from powercut.commands.main import main
+
+        main()
     except KeyboardInterrupt:
         sys.stderr.write("powercut: interrupted [interrupted]\n")
         sys.exit(130)
-    main()
 
 
 if __name__ == "__main__":

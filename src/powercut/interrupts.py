@@ -11,7 +11,7 @@ import os
 import signal
 from types import FrameType
 
-__all__ = ["end_as_by_interrupt", "pass_on"]
+__all__ = ["end_as_by_interrupt", "end_in_peace", "pass_on"]
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _came = False
@@ -31,6 +31,15 @@ def end_as_by_interrupt() -> None:
     for number in _ENDING:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # nohup stays nohup
             signal.signal(number, interrupt)
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # then nobody could learn how a child ended
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def end_in_peace() -> bool:
+    """All is done and said: whoever interrupts this process now changes nothing. Whether somebody did before."""
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
+    return _came
 
 
 def pass_on() -> None:

@@ -46,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Attributes:
         dir: the data folder; by default the current folder.
+        any_folder: accept a data folder of the system, or your home folder, which are slips as a rule.
         check: the command that tests a crash state; by default the built-in check.
         fs: file-system models and groups, separated by commas; `linux` are the common ones, `all` is every one.
         memory: the model of mapped memory: auto, px86, eadr or page-cache.
@@ -75,6 +76,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     dir: str | None = None
+    any_folder: bool = False
     check: str | None = None
     fs: str = DEFAULT
     memory: str = AUTO.name

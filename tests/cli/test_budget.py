@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.cli.kit import World
 
 FILES = 24
 BUDGET = 4.0
+SLOW_MACHINE = 15.0  # seconds that starting and ending may take under load
 # Any two of the first and the last files may be lost, not both: no single loss fails, so shrinking asks often.
 CHECK = f"""\
 sleep "$(cat HERE/pace)"
@@ -49,3 +51,37 @@ def test_explaining_ends_with_its_share_of_the_budget_and_can_go_on(slow: World)
     explained = [finding for finding in report(slow)["findings"] if not finding["cut_short"]]
     assert explained and len(explained[0]["lost"]) <= len(finding["lost"])
     assert report(slow)["states"]["unexplained"] == 0
+
+
+HANGING = "[ -s f1 ] || sleep 64"
+
+
+def test_a_run_ends_soon_after_its_budget_even_if_the_check_hangs(world: World) -> None:
+    (world.here / "check").write_text(HANGING)
+    started = time.monotonic()
+    ended = world.test("--budget", "2s", "--timeout", "60", workload="echo 1 > data/f1; echo saved")
+    assert time.monotonic() - started < 2 + 5 + SLOW_MACHINE
+    assert "the check was still running on " in ended.err and "--timeout" in ended.err
+    assert "sleep 64" not in world.running()
+
+
+def test_a_check_that_hung_once_fails_if_there_is_no_time_to_ask_again(world: World) -> None:
+    (world.here / "check").write_text(HANGING)
+    options = ["--budget", "2s", "--timeout", "3", "--no-equivalence", "--json", "report.json"]
+    ended = world.test(*options, workload="echo 1 > data/f1; echo saved")
+    (finding,) = report(world)["findings"]
+    assert ended.code == 1 and finding["cut_short"] and "hangs" in finding["message"], finding["message"]
+
+
+def test_each_stage_is_told_with_its_share(world: World) -> None:
+    ended = world.test("-v", "--json", "report.json")
+    stages = report(world)["stages"]
+    assert list(stages) == ["recording", "preparing", "search", "explaining", "counting", "lint"]
+    assert sum(stages.values()) == pytest.approx(report(world)["seconds"], abs=0.5)
+    assert "\nTime: recording " in ended.out and " %), search " in ended.out
+
+
+def test_a_program_that_takes_the_budget_is_told(world: World) -> None:
+    ended = world.test("--budget", "2s", workload="sleep 2; echo 1 > data/f1; echo saved")
+    assert re.search(r": recording took \d\.\d s of the budget of 2s; the search has 2 s all the same\n", ended.err)
+    assert "recording took" not in world.test("--budget", "30s").err

@@ -247,3 +247,21 @@ def test_forks_can_be_switched_off(world: World) -> None:
         forks[option] = json.loads((world.here / "report.json").read_text())["states"]["forks"]
     assert forks["--fork-checks"] > 20
     assert forks["--no-fork-checks"] == 0
+
+
+LSM = """\
+import os
+with open("data/manifest.tmp", "w") as file:
+    file.write("first\\n"); file.flush(); os.fsync(file.fileno())
+os.rename("data/manifest.tmp", "data/manifest")
+os.sync()
+with open("data/manifest", "a") as file:
+    for number in range(5):
+        file.write(f"edit {number}\\n"); file.flush(); os.fsync(file.fileno())
+"""
+
+
+def test_the_built_in_check_says_which_file_it_takes_for_a_log(world: World) -> None:
+    ended = world.run("test", "--dir", "data", "--", sys.executable, "-c", LSM)
+    assert (ended.code, "No findings." in ended.out) == (0, True), ended.out
+    assert "takes as appended, so that only what was put there must stay: manifest\n" in ended.err

@@ -171,3 +171,19 @@ def test_without_namespaces_a_program_that_reaches_the_real_folder_is_refused(wo
         "in the data folder, or run powercut doctor to enable private mounts. [folder-changed]"
     )
     assert (world.here / ".powercut/runs/0001/trace.before/f").read_text() == "old"
+
+
+@pytest.mark.parametrize("folder", ["/", "/etc", "/proc/self", "HOME"])
+def test_a_folder_of_the_machine_is_refused_unless_it_is_meant(world: World, folder: str) -> None:
+    world.env["HOME"] = str(world.here)
+    named = folder.replace("HOME", str(world.here))
+    ended = world.run("test", "--dir", named, "--", "sh", "-c", "true")
+    assert ended.code == 2 and "[system-folder]" in ended.err and "--any-folder" in ended.err
+    assert not (world.here / ".powercut").exists()
+    if folder == "HOME":
+        assert world.run("test", "--dir", named, "--any-folder", "--", "sh", "-c", "echo x > x; sync").code == 0
+
+
+def test_a_missing_folder_is_noticed_before_anything_is_said(world: World) -> None:
+    ended = world.run("test", "--dir", "nosuch", "--", "sh", "-c", "true")
+    assert ended.code == 2 and ended.err.startswith("powercut: the data folder HERE/nosuch does not exist."), ended.err

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
+import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -103,3 +107,61 @@ def test_what_a_killed_run_left_is_removed_by_the_next(world: World) -> None:
     ]
     assert world.test().code == 1
     assert not [marker for marker in mine if marker.exists()]
+
+
+MOMENTS = 30  # of a run that takes about a second
+
+
+@pytest.mark.parametrize("moment", range(MOMENTS))
+def test_at_any_moment(world: World, moment: int) -> None:
+    """The kit looks at what must hold: no traceback, nothing left, the folder as it was, byte and time."""
+    before = looks(world.data)
+    number = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[moment % 3]
+    process = world.start("test", "--dir", "data", "--check", slow_check(world), "--", "sh", "-c", MANY)
+    time.sleep(0.05 * moment)
+    (os.killpg if moment % 2 else os.kill)(process.pid, number)
+    ended = world.finish(process, before)
+    assert ended.code in (1, 130, -number), ended  # findings, interrupted, or before it could answer
+    wait_for(lambda: not world.running())
+
+
+def test_a_program_that_signals_its_group_ends_itself_alone(world: World) -> None:
+    ended = world.test(workload=f"{SAVE}; kill -TERM 0")
+    assert ended.code == 3 and "was killed by signal 15 (Terminated)" in ended.err
+
+
+def test_a_python_function_that_signals_its_group_ends_itself_alone(world: World) -> None:
+    (world.here / "whole.py").write_text(FUNCTION)
+    done = subprocess.run([sys.executable, "whole.py"], cwd=world.here, env=world.env, capture_output=True, text=True)
+    assert done.stdout == "the function was killed by signal 15\n", done.stderr
+
+
+FUNCTION = """\
+import os, signal
+from powercut import explore
+try:
+    explore(lambda: (open("f", "w").write("x"), os.killpg(0, signal.SIGTERM)), dir="data", budget="5s")
+except Exception as error:
+    print("the function was killed by signal 15" if "signal 15 (Terminated)" in str(error) else error)
+"""
+
+
+@pytest.mark.parametrize("ignored", ["INT", "INT TERM HUP QUIT", "PIPE USR1 ALRM", "CHLD"])
+def test_signals_that_were_ignored_at_the_start_stay_ignored_and_do_no_harm(world: World, ignored: str) -> None:
+    run = f"trap '' {ignored}; exec {sys.executable} -m powercut test --dir data --check 'sh check' -- sh -c '{SAVE}'"
+    done = subprocess.run(["sh", "-c", run], cwd=world.here, env=world.env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "2 findings." in done.stdout, done.stderr
+
+
+def test_the_command_is_interrupted_without_a_traceback_from_its_first_line_on(world: World) -> None:
+    command = Path(sysconfig.get_path("scripts")) / "powercut"
+    early = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    loaded = command.read_text().replace("import sys\n", f"import sys\n{early}\n", 1)
+    done = subprocess.run([sys.executable, "-c", loaded], env=world.env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+def test_a_limit_on_file_sizes_is_named(world: World) -> None:
+    small = f"ulimit -f 1; exec {sys.executable} -m powercut test --dir data -- sh -c '{SAVE}'"
+    done = subprocess.run(["sh", "-c", small], cwd=world.here, env=world.env, capture_output=True, text=True)
+    assert done.returncode == 3 and "ulimit -f" in done.stderr, done.stderr

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -189,3 +191,62 @@ def test_a_finding_that_does_not_fit_its_trace(lost: tuple[World, str]) -> None:
     for command in ("show", "replay"):
         ended = world.run(command, f"1/{name}")
         assert (ended.err, ended.code) == (message, 2)
+
+
+def test_old_runs_are_removed_and_the_rest_is_left(lost: tuple[World, str]) -> None:
+    world, _ = lost
+    runs = world.here / ".powercut/runs"
+    (runs / "0000").symlink_to(world.data)  # named like a run, and somebody else's
+    (runs / "0003").mkdir()
+    (runs / "0003" / "mine").write_text("not a run")
+    (runs / "notes").write_text("mine, too")
+    ended = world.run("clean", "--keep", "1")
+    assert (ended.code, ended.out.startswith("Removed 1 run from .powercut: ")) == (0, True), ended.out
+    assert sorted(path.name for path in runs.iterdir()) == ["0000", "0002", "0003", "notes"]
+    assert (world.here / ".powercut/verdicts.sqlite3").exists()
+    (runs / "0003" / "mine").rename(world.here / "mine")
+    assert world.run("clean").out.endswith("; 1 run still in use.\n")  # it may just begin
+    assert (world.here / ".powercut/verdicts.sqlite3").exists()
+    os.utime(runs / "0003", (0, 0))
+    assert world.run("clean").out.startswith("Removed 1 run from .powercut: ")
+    assert sorted(path.name for path in runs.iterdir()) == ["0000", "notes"]
+    assert not (world.here / ".powercut/verdicts.sqlite3").exists()
+    assert (world.data / "f").read_text() == "old"
+
+
+def test_a_run_that_goes_on_is_not_removed(lost: tuple[World, str]) -> None:
+    world, _ = lost
+    with open(world.here / ".powercut/runs/0001/plan.json") as plan:
+        fcntl.flock(plan, fcntl.LOCK_EX)
+        ended = world.run("clean")
+    assert "; 1 run still in use." in ended.out and world.runs() == ["0001"]
+
+
+def test_there_is_nothing_to_clean(world: World) -> None:
+    assert world.run("clean").err.startswith("powercut: no saved run in .powercut. ")
+
+
+def test_show_tells_what_runs_take(lost: tuple[World, str]) -> None:
+    world, _ = lost
+    assert re.search(r"\nThis is one of 2 saved runs, \d+ kB in all \(\d+ kB\)\. .*clean", world.run("show").out)
+
+
+def test_a_run_that_is_not_there_is_no_finding(lost: tuple[World, str]) -> None:
+    world, _ = lost
+    ended = world.run("show", "99")
+    assert (ended.code, ended.err) == (2, "powercut: there is no saved run 99 in .powercut. [no-run]\n")
+
+
+def test_saved_runs_stay_out_of_repositories(world: World) -> None:
+    assert world.test("--output", "mine").code == 1
+    assert (world.here / "mine/.gitignore").read_text().endswith("\n*\n")
+    (world.here / "theirs").mkdir()
+    assert world.test("--output", "theirs").code == 1
+    assert not (world.here / "theirs/.gitignore").exists()
+
+
+def test_many_bytes_of_saved_runs_are_told(world: World) -> None:
+    (world.here / ".powercut").mkdir()
+    with open(world.here / ".powercut/large", "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 501 << 20)
+    assert "warning: saved runs take 501 MB in HERE/.powercut: powercut clean --keep N removes" in world.test().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -152,3 +153,47 @@ def test_syncfs_beside_the_data_folder_syncs_it(world: World) -> None:
     assert ended.code == 0, ended.out
     ended = world.test("--fs", "posix", workload=script.format("/proc"))
     assert (ended.code, "acknowledged but lost" in ended.out) == (1, True), ended.out
+
+
+EARLY = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+    int file = open("data/log", O_WRONLY | O_CREAT | O_APPEND, 0644), folder = open("data", O_RDONLY);
+    fsync(folder);
+    for (int i = 0; i < 4; i++) {
+        if (write(file, "record\n", 7) != 7)
+            return 1;
+        printf("saved %d %s\n", i, isatty(1) ? "to a terminal" : "for a program");
+        fsync(file);
+    }
+    return 0;
+}
+"""
+KEPT = """\
+[ -e log ] || : > log
+[ "$(wc -l < log)" -ge "$(grep -c saved "$POWERCUT_ACKED")" ] || { echo "a record is lost"; exit 1; }
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-static"]], ids=["dynamic", "static"])
+@pytest.mark.parametrize("tracer", ["calls", "memory"])
+def test_a_promise_that_c_would_buffer_is_heard_before_the_sync(world: World, options: list[str], tracer: str) -> None:
+    (world.here / "early.c").write_text(EARLY)
+    subprocess.run(["gcc", "-g", *options, "early.c", "-o", "early"], cwd=world.here, check=True)
+    (world.here / "check").write_text(KEPT)
+    ended = world.run("test", "--dir", "data", "--check", "sh check", "--tracer", tracer, "--", "./early")
+    assert ended.code == 1, ended.out
+    assert "printed 'saved 0 for a program' (early.c:11)" in ended.out  # in the line before the sync
+    assert "kept back" not in ended.err
+    printed = (world.here / ".powercut/runs/0001/trace.out").read_text()
+    assert printed.splitlines()[0] == "saved 0 for a program"  # no colours, no prompts
+
+
+def test_output_in_one_piece_at_the_end_is_told(world: World) -> None:
+    late = "open(F, '>', 'data/g'); syswrite(F, 'x'); print \"saved $_\\n\" for 1..3"
+    ended = world.run("test", "--dir", "data", "--check", "true", "--", "perl", "-e", late)
+    assert "the program kept back 3 lines of output" in ended.err
+    ended = world.run("test", "--dir", "data", "--check", "true", "--", "perl", "-e", f"$| = 1; {late}")
+    assert "kept back" not in ended.err

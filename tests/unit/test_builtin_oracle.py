@@ -74,3 +74,44 @@ def test_removing_a_file_to_make_room_for_its_successor_is_found(fs: str) -> Non
 def test_a_journal_that_comes_and_goes_is_silent(fs: str) -> None:
     journal = [("create", "j"), ("write", "j", 0, b"undo", ""), ("sync",), ("unlink", "j"), ("fsync", "")]
     assert judge([*journal, *journal, *journal], fs) == []
+
+
+PUT = [*SAVE, ("fsync", "t"), ("rename", "t", "log"), ("fsync", "")]
+
+
+def grow(name: str, at: int, count: int, *, sync: bool = True) -> list[tuple]:
+    """Appending step by step."""
+    steps = [("write", name, at + 3 * n, b"%03d" % n, "") for n in range(count)]
+    return [op for step in steps for op in ((step, ("fsync", name)) if sync else (step,))]
+
+
+@pytest.mark.parametrize("sync", [True, False])
+@pytest.mark.parametrize("fs", FILE_SYSTEMS)
+def test_a_log_that_was_renamed_into_place_is_no_file_that_is_replaced(fs: str, sync: bool) -> None:
+    assert judge([*START, *PUT, *grow("log", 5, 6, sync=sync), ("sync",)], fs) == []
+
+
+@pytest.mark.parametrize("fs", FILE_SYSTEMS)
+def test_a_log_that_is_reset_and_grows_again_is_none_either(fs: str) -> None:
+    reset = [("truncate", "a", 0), *grow("a", 0, 3)]
+    assert judge([*START, *reset, *reset, ("fsync", "a")], fs) == []
+
+
+@pytest.mark.parametrize("fs", ["xfs", "posix"])
+def test_what_a_log_held_when_it_was_put_in_place_must_be_there(fs: str) -> None:
+    careless = [op for op in PUT if op != ("fsync", "t")]
+    findings = judge([*START, *careless, *grow("log", 5, 3, sync=False)], fs)
+    assert findings and findings[0].output.startswith("log ")
+
+
+@pytest.mark.parametrize("fs", FILE_SYSTEMS)
+def test_a_database_that_was_renamed_into_place_and_is_changed_there_is_left_to_a_check(fs: str) -> None:
+    assert (
+        judge([*START, *PUT, ("write", "log", 2, b"X", ""), ("fsync", "log"), ("write", "log", 1, b"Y", "")], fs) == []
+    )
+
+
+def test_it_says_what_it_took_files_for() -> None:
+    ops = [*START, *PUT, *grow("log", 5, 3), *SAVE, ("fsync", "t"), ("rename", "t", "a"), ("fsync", "")]
+    oracle = BuiltinOracle(Timeline(to_trace(ops), FILE_SYSTEMS["ext4-ordered"]))
+    assert oracle.appended_names() == {b"log"} and oracle.whole_names() == {b"a"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.states.estimate import Estimate, estimate_states
 from powercut.states.lattice import Lattice
-from powercut.states.state_counts import StateCounts
+from powercut.states.state_counts import COUNT_STEPS, StateCounts
 from powercut.states.timeline import Timeline
 from tests.models.random_runs import RunMaker, to_trace
 
@@ -76,6 +77,26 @@ def test_more_states_than_a_float_can_hold_take_no_longer() -> None:
     assert time.monotonic() - started < 10  # about one second on a quiet machine
     assert 2000 < total.log10 < 3000
     assert str(total).startswith("about 10^2")
+
+
+def test_counting_ends_with_its_time_and_leaves_the_rest_to_an_estimate() -> None:
+    ops = [op for n in range(40) for op in (("create", f"f{n}"), ("print", b"%d" % n), *([("sync",)] * (n % 5 == 4)))]
+    timeline = Timeline(to_trace(ops), FILE_SYSTEMS["posix"])
+    exact = StateCounts(timeline).total()
+    counts, clock = StateCounts(timeline), iter(range(1000))
+    with patch.object(time, "thread_time", lambda: next(clock) / 10):
+        total = counts.total()
+    assert isinstance(exact, int) and isinstance(total, Estimate)
+    assert close(total, exact)
+    assert counts.total() == exact  # another time there is time
+
+
+def test_steps_at_wide_points_count_for_what_they_take() -> None:
+    timeline = Timeline(to_trace([("create", f"f{n}") for n in range(600)]), FILE_SYSTEMS["posix"])
+    wide, narrow = Lattice(timeline, timeline.end), Lattice(timeline, 20)
+    wide.count(COUNT_STEPS), narrow.count(COUNT_STEPS)
+    assert narrow.steps <= 2 * len(narrow.pending)
+    assert wide.steps > 10 * len(wide.pending)
 
 
 @pytest.mark.parametrize(

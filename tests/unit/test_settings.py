@@ -33,8 +33,9 @@ def test_other_tools_may_write_what_they_like(tmp_path: Path) -> None:
 
 
 KNOWN = (
-    "dir, check, fs, memory, tracer, strategies, budget, max-states, timeout, workers, executor, ray-address, "
-    "seed, cache, tear, scratch, output, namespaces, stacks, runtimes, lint, equivalence, fork-checks, baseline, race"
+    "dir, any-folder, check, fs, memory, tracer, strategies, budget, max-states, timeout, workers, executor, "
+    "ray-address, seed, cache, tear, scratch, output, namespaces, stacks, runtimes, lint, equivalence, "
+    "fork-checks, baseline, race"
 )
 WRONG = {
     'dirr = "x"': "unknown setting 'dirr'. Did you mean dir?",

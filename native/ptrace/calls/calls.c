@@ -30,6 +30,7 @@ static const struct pc_call_kind *kind_of(uint64_t number) {
         add_table(pc_calls_attributes);
         add_table(pc_calls_sync);
         add_table(pc_calls_mappings);
+        add_table(pc_calls_standard_output);
         ready = true;
     }
     return number < NUMBERS ? kinds[number] : NULL;

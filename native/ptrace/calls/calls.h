@@ -63,6 +63,6 @@ struct pc_call_entry {
     struct pc_call_kind kind;
 };
 extern const struct pc_call_entry pc_calls_data[], pc_calls_open[], pc_calls_names[], pc_calls_links[],
-    pc_calls_attributes[], pc_calls_sync[], pc_calls_mappings[];
+    pc_calls_attributes[], pc_calls_sync[], pc_calls_mappings[], pc_calls_standard_output[];
 
 #endif

@@ -26,6 +26,12 @@ size_t pc_peek(const struct pc_thread *thread, uint64_t address, void *buffer, s
     return got < 0 ? 0 : (size_t)got;
 }
 
+bool pc_poke(const struct pc_thread *thread, uint64_t address, const void *buffer, size_t length) {
+    struct iovec local = {.iov_base = (void *)buffer, .iov_len = length};
+    struct iovec remote = {.iov_base = (void *)address, .iov_len = length};
+    return process_vm_writev(thread->tid, &local, 1, &remote, 1, 0) == (ssize_t)length;
+}
+
 int pc_peek_string(const struct pc_thread *thread, uint64_t address, char *buffer, size_t size) {
     size_t got = 0;
     while (got < size) {

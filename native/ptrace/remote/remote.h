@@ -12,6 +12,9 @@
 /* How many of `length` bytes at `address` could be read. */
 size_t pc_peek(const struct pc_thread *thread, uint64_t address, void *buffer, size_t length);
 
+/* Writes to memory that the thread itself was just writing; false if it cannot be written whole. */
+bool pc_poke(const struct pc_thread *thread, uint64_t address, const void *buffer, size_t length);
+
 /* Reads a NUL-terminated string; its length, or -1 if it is not readable or longer than `size` - 1. */
 int pc_peek_string(const struct pc_thread *thread, uint64_t address, char *buffer, size_t size);
 

@@ -13,7 +13,7 @@ _GROUPS = {
     "Running the check": ("timeout", "workers", "cache", "executor", "ray_address"),
     "Reports": ("json_file", "sarif_file", "junit_file", "markdown_file", "html_file", "github", "verbose"),
     "Baseline": ("baseline", "write_baseline"),
-    "Folders and mounts": ("output", "scratch", "namespaces"),
+    "Folders and mounts": ("any_folder", "output", "scratch", "namespaces"),
 }
 _WIDEST = 30  # of a column of options, as click has it; longer ones get a line of their own
 

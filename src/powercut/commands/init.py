@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from powercut.commands.options import settings_from, workload_argument
+from powercut.commands.options import ANY_FOLDER, settings_from, workload_argument
 from powercut.errors import UsageError
 
 _SETTINGS = "powercut.toml"
@@ -17,9 +17,10 @@ _SETTINGS = "powercut.toml"
 
 @click.command("init")
 @click.option("--dir", metavar="DIR", type=click.Path(file_okay=False), help="The data folder (default: detected).")
+@ANY_FOLDER
 @click.option("--force", is_flag=True, help="Overwrite powercut.toml; an existing check is always kept.")
 @workload_argument
-def command(workload: tuple[str, ...], dir: str | None, force: bool) -> int:
+def command(workload: tuple[str, ...], dir: str | None, any_folder: bool | None, force: bool) -> int:
     """Run a program once, and write settings and a first check.
 
     init writes powercut.toml and powercut_check.py, both with comments. The program runs on a private copy of the
@@ -38,7 +39,7 @@ def command(workload: tuple[str, ...], dir: str | None, force: bool) -> int:
     target = Path(_SETTINGS)
     if os.path.lexists(target) and not force:
         raise UsageError("settings-exist", f"{target} already exists.", "Use --force to overwrite it.")
-    settings, cwd = settings_from({"dir": dir})
+    settings, cwd = settings_from({"dir": dir, "any_folder": any_folder})
     with Terminal() as terminal, tempfile.TemporaryDirectory(prefix="powercut-init-") as folder:
         found = survey(Workspace(settings, cwd, terminal.tell).record(workload, Path(folder) / "trace"))
     where = str(Path(settings.dir or ".") / found.folder)

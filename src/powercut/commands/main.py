@@ -23,19 +23,19 @@ from typing import Any
 import click
 
 from powercut.errors import ALIKE, ExitCode, PowercutError
-from powercut.interrupts import end_as_by_interrupt
+from powercut.interrupts import end_as_by_interrupt, end_in_peace
 
 COMPLETE_VARIABLE = "_POWERCUT_COMPLETE"  # what the scripts for shells set
 INTERRUPTED = 130  # interrupted before anything was found
 GROUPS = {
-    "Main commands": ("test", "init", "show", "replay", "try", "report", "diff", "resume"),
+    "Main commands": ("test", "init", "show", "replay", "try", "report", "diff", "resume", "clean"),
     "Stages": ("record", "explore", "lint", "syncs", "points", "graph", "match"),
     "Persistent memory": ("check", "cc", "c++", "config", "race", "guard", "heal"),
     "This machine": ("doctor", "completion"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _MODULES = {"c++": "cxx", "try": "trying"}  # of commands whose names no module can have
-_WITHOUT_NUMPY = ("cc", "c++", "config", "completion")
+_WITHOUT_NUMPY = ("cc", "c++", "config", "completion", "clean")
 _THREADS = "OPENBLAS_NUM_THREADS"
 
 _INTERPRETERS = {".py": ["python3"], ".sh": ["sh"]}  # of scripts that are not executable
@@ -149,9 +149,9 @@ def cli(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line; every error is one line and an exit code."""
-    _open_missing_descriptors()
-    end_as_by_interrupt()
     try:
+        _open_missing_descriptors()
+        end_as_by_interrupt()
         code = cli.main(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
     except (click.Abort, KeyboardInterrupt):
         code = complain("interrupted [interrupted]", INTERRUPTED)
@@ -159,7 +159,17 @@ def main() -> None:
         code = complain(*describe(error))
         if os.environ.get("POWERCUT_DEBUG"):
             traceback.print_exc()
-    sys.exit(int(code) if isinstance(code, int) else 0)
+    _end(int(code) if isinstance(code, int) else 0)
+
+
+def _end(code: int) -> None:
+    """End with this code. An interrupt that met code compiled from text, as dataclasses have, would change it."""
+    if end_in_peace():
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def describe(error: Exception) -> tuple[str, int]:

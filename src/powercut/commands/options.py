@@ -89,8 +89,12 @@ _DIR = click.option(
     type=click.Path(file_okay=False),
     help="The data folder, which the program writes to (default: the current folder).",
 )
+ANY_FOLDER = click.option(
+    "--any-folder/--no-any-folder", default=None, help="Accept /, your home or a system folder as --dir (default: no)."
+)
 _RECORD = (
     _DIR,
+    ANY_FOLDER,
     click.option(
         "--tracer",
         metavar="NAME",
@@ -155,7 +159,7 @@ _REPORTS: tuple[Callable[[Command], Command], ...] = (
 
 
 judge_options = _apply(_JUDGE)
-race_options = _apply((_DIR, _CHECK, _MEMORY, _BUDGET, _SEED))
+race_options = _apply((_DIR, ANY_FOLDER, _CHECK, _MEMORY, _BUDGET, _SEED))
 explore_options = _apply(_EXPLORE)
 report_options = _apply(_REPORTS)
 baseline_options = _apply(_BASELINE)

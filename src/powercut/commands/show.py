@@ -10,12 +10,14 @@ import click
 from powercut.commands.names import complete_findings
 from powercut.commands.options import saved_runs
 
+_SHORTEST_ID = 4  # of letters that people type: fewer digits are the number of a run, also of one that is not there
+
 
 @click.command("show")
 @click.argument("what", metavar="[FINDING | RUN | TRACE]", required=False, shell_complete=complete_findings)
 @click.option("--output", metavar="DIR", help="Saved runs (default .powercut).")
 @click.option("--diff/--no-diff", default=True, help="Show what the crash changes in the folder (default: yes).")
-@click.option("-v", "--verbose", is_flag=True, help="Of a run, also show how many behaviors were tested.")
+@click.option("-v", "--verbose", is_flag=True, help="Of a run, also show tested behaviors and stages.")
 def command(what: str | None, output: str | None, diff: bool, verbose: bool) -> int:
     """Explain a finding, or list the findings of a run, or the events of a trace.
 
@@ -28,7 +30,7 @@ def command(what: str | None, output: str | None, diff: bool, verbose: bool) -> 
     """
     if what is not None and Path(what).is_file():
         _show_trace(what)
-    elif what is None or _is_run(what, saved_runs(output)):
+    elif what is None or _is_run(what, saved_runs(output)) or (what.isdecimal() and len(what) < _SHORTEST_ID):
         _show_run(what, saved_runs(output), verbose=verbose)
     else:
         _show_finding(what, saved_runs(output), diff)
@@ -52,10 +54,14 @@ def _show_trace(path: str) -> None:
 def _show_run(name: str | None, output: Path, *, verbose: bool) -> None:
     from powercut.report.paint import paint_for
     from powercut.report.run_text import run_text
-    from powercut.runs.store import find_run, load_run
+    from powercut.runs.housekeeping import bytes_text, size_of
+    from powercut.runs.store import find_run, load_run, numbered_runs
 
     folder = find_run(output, name)
     click.echo(run_text(load_run(folder), folder, paint_for(sys.stdout), verbose=verbose))
+    count, taken = len(numbered_runs(output)), bytes_text(size_of(output))
+    runs = "the only saved run" if count == 1 else f"one of {count:,} saved runs, {taken} in all"
+    click.echo(f"This is {runs} ({bytes_text(size_of(folder))}). Remove old ones: powercut clean --keep N")
 
 
 def _show_finding(name: str, output: Path, diff: bool) -> None:

@@ -24,7 +24,7 @@ from powercut.commands.options import (
 @baseline_options
 @report_options
 @common_options
-@click.option("-v", "--verbose", is_flag=True, help="Also show how many behaviors of the program were tested.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show tested behaviors, and the time of each stage.")
 @workload_argument
 def command(workload: tuple[str, ...], write_baseline: bool, verbose: bool, **options: Any) -> int:
     """Test all states a power cut can leave.

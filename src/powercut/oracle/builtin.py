@@ -5,7 +5,8 @@
   - Nothing acknowledged by a sync is lost: a file that was synced is there, with what it held then or later.
 
 It reads images straight from the timeline: nothing is built on disk. Files changed in place (databases, logs) have
-rules of their own, which only a check can know: of those it asks no more than that synced data are not lost.
+rules of their own, which only a check can know: of those it asks no more than that synced data are not lost, and of one
+that was put in place as a whole and written on there, that what it held then is there with it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from xxhash import xxh3_128_intdigest
 
 from powercut import _engine
 from powercut.image.state_image import StateImage
+from powercut.oracle.appended_files import appended_files
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.printable import counted
 from powercut.states.objects import ObjectKind
@@ -40,13 +42,19 @@ class _History:
     versions: list[int] = field(default_factory=list)
     binding: list[tuple[int, int]] = field(default_factory=list)  # (time, position in versions)
 
-    def version(self, image: StateImage, obj: int | None) -> int:
-        """What stands for the content of a file; of files that are not whole only whether they are there."""
+    def version(self, image: StateImage, obj: int | None, stays: int | None = None) -> int:
+        """What stands for the content of a file; of files that are not whole only whether they are there.
+
+        `stays`: how many of its first bytes stand for it, where the program writes on in place; None: it does not.
+        """
         if obj is None or image.kind(obj) is not ObjectKind.FILE:
             return ABSENT
         if self.whole_from == NEVER:
             return PRESENT
         size = image.size(obj)
+        if stays is not None and size >= stays:
+            kept: bytes = _engine.BlockHashes().update(image.survivors, obj, None, stays)
+            return xxh3_128_intdigest(kept + obj.to_bytes(8, "little"), seed=2) or PRESENT
         content: bytes = _engine.BlockHashes().update(image.survivors, obj, None, size)  # holes cost nothing
         return xxh3_128_intdigest(content + size.to_bytes(8, "little"), seed=1) or PRESENT
 
@@ -58,6 +66,7 @@ class BuiltinOracle:
         self._timeline = timeline
         self._histories: dict[Place, _History] = defaultdict(_History)
         self._places = self._places_of_files()
+        self._appended = appended_files(timeline)
         self._moments = self._stable_moments()
         self._mark_whole()
         for time, obj, synced in self._moments:
@@ -71,7 +80,13 @@ class BuiltinOracle:
     def whole_names(self) -> set[bytes]:
         """Paths of files that are replaced or rewritten, so that they must be old or new."""
         whole = (place for place, history in self._histories.items() if history.whole_from != NEVER)
-        return {self._timeline.index.path_at(place) for place in whole}
+        return {self._timeline.index.path_at(place) for place in whole} - self.appended_names()
+
+    def appended_names(self) -> set[bytes]:
+        """Paths of files that were put in place or emptied once, and are written on there."""
+        image = StateImage(self._timeline, State(self._timeline.end, Base.ISSUED, frozenset()))
+        whole = (place for place, history in self._histories.items() if history.whole_from != NEVER)
+        return {self._timeline.index.path_at(place) for place in whole if image.entry(*place) in self._appended}
 
     def output_key(self, timeline: Timeline, point: int, unsaid: frozenset[int] = frozenset()) -> Hashable:
         """What the program is held to changes with every finished version."""
@@ -92,7 +107,7 @@ class BuiltinOracle:
         done = bisect_right(history.times, point)
         bound = max((position for time, position in history.binding if time <= point), default=0)
         obj = image.entry(*place)
-        version = history.version(image, obj)
+        version = self._version(history, image, obj)
         allowed = history.versions[bound : done + 1]  # the next one may be complete already
         if version in allowed:
             return ""
@@ -105,6 +120,9 @@ class BuiltinOracle:
             )
             return "is older than the last synced version" if version in history.versions else seen
         return ""
+
+    def _version(self, history: _History, image: StateImage, obj: int | None) -> int:
+        return history.version(image, obj, None if obj is None else self._appended.get(obj))
 
     def _places_of_files(self) -> dict[int, list[Place]]:
         """Every name that a file ever had."""
@@ -154,8 +172,8 @@ class BuiltinOracle:
             if not history.versions:
                 start = StateImage(self._timeline, State(0, Base.ISSUED, frozenset()))
                 history.times.append(0)
-                history.versions.append(history.version(start, start.entry(*place)))
-            version = history.version(image, image.entry(*place))
+                history.versions.append(self._version(history, start, start.entry(*place)))
+            version = self._version(history, image, image.entry(*place))
             if version == ABSENT and time % 2:  # right before a rename: not there yet, or removed to make room
                 continue
             if version != history.versions[-1]:

@@ -45,7 +45,7 @@ from powercut.race.validation import Validator
 from powercut.record.recorder import RecordOptions
 from powercut.record.tracers import require_memory_tool
 from powercut.runs.apply_baseline import apply_baseline, load_baseline
-from powercut.runs.store import SavedRun, new_run_folder, save_run
+from powercut.runs.store import SavedRun, save_run
 from powercut.runs.workspace import Workspace
 from powercut.settings import seconds
 
@@ -106,7 +106,7 @@ class RaceSession:
         check = check_command(settings.check, workspace.cwd, workspace.folder) if settings.check else None
         program = Path(workspace.cwd, find_program(command[0], workspace.cwd))
         options = self._record_options(require_memory_tool(program))
-        run_folder = new_run_folder(workspace.output)
+        run_folder = workspace.new_run()
         commands = _Commands(list(command), list(recovery), check, self._client())
         self._require_ports(commands)
         try:

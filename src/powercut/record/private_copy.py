@@ -47,11 +47,7 @@ class PrivateCopy:
 
     def __enter__(self) -> PrivateCopy:
         folder = self._folder
-        if not folder.is_dir():
-            what = "is not a folder" if folder.exists() else "does not exist"
-            raise UsageError(
-                "no-such-folder", f"the data folder {folder} {what}.", "Create it, or choose another one with --dir."
-            )
+        require_folder(folder)
         copies = 1 if self._in_view else 2
         need = copies * sum(512 * blocks for _, (blocks, *_) in self._entries(self._content))
         self._scratch = make_scratch(ScratchPolicy(folder=self._policy, need=need), folder, 1, namespaces=False)
@@ -112,6 +108,15 @@ class PrivateCopy:
                         yield os.path.relpath(entry.path, folder), looks
                         if entry.is_dir(follow_symlinks=False):
                             waiting.append(entry.path)
+
+
+def require_folder(folder: Path) -> None:
+    """Refuse a data folder that is missing."""
+    if not folder.is_dir():
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise UsageError(
+            "no-such-folder", f"the data folder {folder} {what}.", "Create it, or choose another one with --dir."
+        )
 
 
 def led_to_copy(argument: str, cwd: Path, folder: Path, copy: Path) -> str:

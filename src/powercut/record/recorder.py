@@ -189,6 +189,7 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
         if options.namespaces:
             _engine.enter_view(str(copy), str(options.folder))
         os.chdir(options.folder if options.namespaces else copy)
+        os.setsid()  # signals that it sends to its group are its own
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _PTRACER_ANY, 0, 0, 0)
         os.kill(os.getpid(), signal.SIGSTOP)
         _engine.install_filter()
@@ -263,9 +264,12 @@ def _run_tracer(
         return HUNG
     pass_on()
     if process.returncode == TRACER_FAILED or process.returncode < 0:
-        text = errors.decode("utf-8", "replace").strip() or f"exit status {process.returncode}"
+        text = errors.decode("utf-8", "replace").strip() or _ending_of(process.returncode)
         if "cannot write" in text and os.strerror(errno.ENOSPC) in text:
             raise trace_full(Path(argv[argv.index("--output") + 1]))
+        if os.strerror(errno.EFBIG) in text:
+            what = "a limit on the size of files (ulimit -f) is too small for the trace"
+            raise EnvironmentFailure("recording-failed", f"{what}: {text}.", "Start powercut with a larger limit.")
         raise EnvironmentFailure("recording-failed", f"the tracer failed: {text}.", "Run powercut doctor.")
     if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt
@@ -317,6 +321,11 @@ def _workload_failure(name: str, ending: str, said: str, full: bool) -> Environm
         return EnvironmentFailure("scratch-full", what, f"Choose a folder with more space with --scratch DIR.{said}")
     what = f"the program {name!r} {ending}."
     return EnvironmentFailure("workload-failed", what, f"It must exit with 0 when there is no power cut.{said}")
+
+
+def _ending_of(status: int) -> str:
+    """How the tracer ended, if it said nothing."""
+    return f"exit status {status}" if status >= 0 else f"signal {-status} ({signal.strsignal(-status)})"
 
 
 def _ending(how: str, number: str) -> str:

@@ -14,6 +14,7 @@ from powercut.errors import EnvironmentFailure
 from powercut.native_programs import memory_tool, why_no_memory_tool
 from powercut.programs import find_program
 from powercut.record.followed import not_followed
+from powercut.record.late_output import kept_back
 from powercut.record.recorder import Recording, RecordOptions, record_callable, record_command
 from powercut.record.tracers import MapsFilesError, links_persistent_memory, mapped_files, require_memory_tool
 from powercut.runtimes.known import names_agent
@@ -44,6 +45,8 @@ def record(workload: Workload, options: RecordOptions, tracer: str, persistent: 
         say(note, warning=True)
     for missing in not_followed(recording.trace) if options.told() and not callable(workload) else ():
         say(missing, warning=True)
+    if said := kept_back(recording.trace):
+        say(said, warning=True)
     if recording.left_out:
         names = ", ".join(str(path.relative_to(options.folder)) for path in recording.left_out[:3])
         say(f"the program's copy lacks fifos, sockets and devices: {names}", warning=True)

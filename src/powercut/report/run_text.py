@@ -15,7 +15,7 @@ from powercut.report.paint import PLAIN, Paint, Role
 from powercut.report.problems import changed_sources
 from powercut.report.race import raced_text
 from powercut.report.source import changes_told
-from powercut.report.summary import behaviors_text, models_words, next_commands, summary_line
+from powercut.report.summary import behaviors_text, models_words, next_commands, stages_text, summary_line
 from powercut.runs.store import NO_BUDGET, NO_STATES, SavedRun
 from powercut.trace.reader import Trace
 
@@ -29,14 +29,8 @@ def run_text(run: SavedRun, folder: Path, paint: Paint = PLAIN, *, verbose: bool
             return _joined([note, check_text(run, folder)])
         if run.race:
             return _joined([note, raced_text(run, folder, paint)])
-        return _joined(
-            [
-                *_parts(run, folder, paint),
-                *((behaviors_text(run), _environment_text(folder)) if verbose else ()),
-                note,
-                _end(run, folder, paint),
-            ]
-        )
+        more = [behaviors_text(run), stages_text(run), _environment_text(folder)] if verbose else []
+        return _joined([*_parts(run, folder, paint), *more, note, _end(run, folder, paint)])
 
 
 def _environment_text(folder: Path) -> str:

@@ -85,6 +85,15 @@ def behaviors_text(run: SavedRun) -> str:
     return "\n".join(one_line(" ".join(_behaviors(found))) for found in run.behaviors)
 
 
+def stages_text(run: SavedRun) -> str:
+    """The share that each stage had in the time of a run."""
+    if not run.stages:
+        return ""
+    whole = sum(run.stages.values()) or 1.0
+    parts = [f"{name} {seconds:,.1f} s ({100 * seconds / whole:.0f} %)" for name, seconds in run.stages.items()]
+    return one_line(f"Time: {', '.join(parts)}")
+
+
 def _behaviors(found: BehaviorCounts) -> Iterator[str]:
     yield f"Behaviors ({found.model}): {found.behaviors:,} seen, {found.shapes:,} distinct,"
     yield f"in {counted(found.groups, 'group')};"

@@ -40,7 +40,7 @@ NO_BUDGET = "the budget ended before any state was tested. Give a larger --budge
 NO_STATES = "the chosen strategies have no state in this trace. Choose others with --strategies"
 MORE_TIME = "Give a larger --budget, or continue with powercut resume"  # where time ran out
 TRIED = "tried"  # the folder of runs that tried fixes
-_NUMBER = r"\d{4,}"
+NUMBER = r"\d{4,}"  # the name of a run's folder
 
 
 class _Counted(msgspec.Struct):
@@ -79,7 +79,7 @@ class SavedRun(msgspec.Struct, kw_only=True):
     Attributes:
         check: the check command; None for the built-in oracle, or a Python function.
         function: the name of the Python function that was the check.
-        seconds: all that it took; `stages`: recording, searching and lint, as far as they were part of it.
+        seconds: all that it took; `stages`: what each stage took, as far as it was part of it.
         behaviors: for each model, what representative testing found and cut.
         coverage: the failure points that the workload reached, and how many by which event.
         assertions: of a run of powercut check: operations, threads, how the program ended. Its findings are misuses.
@@ -136,7 +136,7 @@ def new_run_folder(output: Path) -> Path:
     try:
         runs.mkdir(parents=True, exist_ok=True)
         while True:
-            numbers = [int(p.name) for p in runs.iterdir() if re.fullmatch(_NUMBER, p.name)]
+            numbers = [int(p.name) for p in runs.iterdir() if re.fullmatch(NUMBER, p.name)]
             path = runs / f"{max(numbers, default=0) + 1:04d}"
             try:
                 path.mkdir()
@@ -248,7 +248,7 @@ def saved_runs(output: Path) -> list[Path]:
 
 def numbered_runs(output: Path) -> list[Path]:
     """The folders of all runs, also of those that were stopped before they were saved, the newest first."""
-    found = [path for path in output.glob("runs/*") if re.fullmatch(_NUMBER, path.name)]
+    found = [path for path in output.glob("runs/*") if re.fullmatch(NUMBER, path.name)]
     return sorted(found, key=lambda path: int(path.name), reverse=True)
 
 

@@ -19,6 +19,8 @@ from powercut.model.memory import PAGE_CACHE
 from powercut.oracle.check_command import check_command
 from powercut.record.recorder import RecordOptions
 from powercut.record.workload import Workload, record
+from powercut.runs.data_folder import require_data_folder
+from powercut.runs.housekeeping import hide_from_git
 from powercut.runs.store import new_run_folder
 from powercut.search.events import Doing, Event, Said, Subscriber
 from powercut.search.judging import Check, Judging
@@ -78,15 +80,24 @@ class Workspace:
             check_command(
                 self.settings.check, self.cwd, self.folder
             )  # what cannot run is refused before the program has
-        run_folder = new_run_folder(self.output)
+        run_folder = self.new_run()
         try:
             return self.record(workload, run_folder / "trace"), run_folder
         finally:
             with suppress(OSError):
                 run_folder.rmdir()  # only if nothing was written
 
+    def new_run(self) -> Path:
+        """Make the folder of a run, for a data folder that is one."""
+        require_data_folder(self.folder, any_folder=self.settings.any_folder)
+        made = not self.output.is_dir()
+        run_folder = new_run_folder(self.output)
+        hide_from_git(self.output, made=made)
+        return run_folder
+
     def record(self, workload: Workload, output: Path, *, cwd: Path | None = None, added: Path | None = None) -> Trace:
         """Record a workload; `cwd` is where it starts, if that is elsewhere, `added` a plan of syncs to put in."""
+        require_data_folder(self.folder, any_folder=self.settings.any_folder)
         options = RecordOptions(
             folder=self.folder,
             cwd=cwd or self.cwd,

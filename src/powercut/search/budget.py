@@ -6,11 +6,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# What explaining may take when the search is over: so many seconds, or a part of the budget if that is more.
-LEAST_EXTRA, EXTRA = 5.0, 0.1
+# What may be taken when the search is over, to explain what was found: so many seconds, or a part of the budget if that
+# is more. With what starting and saving take, a run ends five seconds after its budget, or a tenth of it.
+LEAST_EXTRA, EXTRA = 3.5, 0.08
 # What a search has, whatever recording and preparing took: so many seconds, or a part of the budget if that is more.
 LEAST_SEARCH, SEARCH = 2.0, 0.5
 RESERVED = 0.2  # of the budget, for failing states that are not explained yet
+
+
+def for_search(seconds: float) -> float:
+    """What the search has of a budget at least, however long the program took."""
+    return min(seconds, max(LEAST_SEARCH, SEARCH * seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +42,7 @@ class Spending:
         now = time.monotonic()
         self._started = now if budget.since is None else budget.since
         if budget.seconds is not None:  # a program that takes long to record is searched all the same
-            least = min(budget.seconds, max(LEAST_SEARCH, SEARCH * budget.seconds))
-            self._started = max(self._started, now - (budget.seconds - least))
+            self._started = max(self._started, now - (budget.seconds - for_search(budget.seconds)))
 
     @property
     def elapsed(self) -> float:
@@ -49,11 +54,15 @@ class Spending:
         seconds = self._budget.seconds
         return None if seconds is None else max(0.0, seconds - self.elapsed)
 
+    def left_to_explain(self) -> float | None:
+        """Seconds until nothing more is asked or waited for; None if there is no hurry."""
+        seconds = self._budget.seconds
+        return None if seconds is None else max(0.0, seconds + max(LEAST_EXTRA, EXTRA * seconds) - self.elapsed)
+
     @property
     def used_up(self) -> bool:
-        """Whether the budget ended long ago: there is no time to explain anything more."""
-        seconds = self._budget.seconds
-        return seconds is not None and self.elapsed >= seconds + max(LEAST_EXTRA, EXTRA * seconds)
+        """Whether the budget ended long ago: nothing more is asked or waited for."""
+        return self.left_to_explain() == 0.0
 
     @property
     def nearly_over(self) -> bool:

@@ -8,6 +8,7 @@ with what it has.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -28,8 +29,10 @@ from powercut.search.image_judging import ImageJudging
 from powercut.search.image_keys import ImageKeys, OutputKey
 from powercut.search.image_questions import ImageQuestions
 from powercut.search.jobs import Executor
+from powercut.search.stages import Stages
 from powercut.search.state_intake import StateIntake
 from powercut.states.behaviors.tour import BehaviorTour
+from powercut.states.estimate import SECONDS, Estimate
 from powercut.states.state import State
 from powercut.states.state_counts import total_of
 from powercut.states.strategies import Tally, joint_queue
@@ -39,6 +42,7 @@ from powercut.states.timelines import Rows
 
 MOST_REPEATS = 100_000  # random states in a row without a new image: what is left has nothing to show
 PROGRESS_EVERY = 0.2  # seconds
+_LISTEN = 0.2  # seconds until it is seen that time is over
 UNCOUNTED = 200  # states of a row until all are counted, if nothing was found by then
 
 
@@ -58,12 +62,15 @@ class Exploration:
         equivalence: Equivalence | None = None,
         *,
         knows_output: bool = True,
+        stages: Stages | None = None,
     ) -> None:
-        """`knows_output`: whether the oracle knows what the program said."""
+        """`knows_output`: whether the oracle knows what the program said; `stages`: where seconds are counted."""
         self.counts = Counts()
         self.interrupted = False
         self.finished = False  # the strategies had no more to offer
+        self.unanswered = 0  # states that were still being judged when nothing was waited for any more
         self.places = Places(timelines[0].trace)
+        self.stages = stages or Stages()
         self._seed = seed
         self._tell = tell
         self._strategies = tuple(strategies)
@@ -83,12 +90,19 @@ class Exploration:
             self.places,
             self.ask,
             self.where_it_dies,
-            ExplainingTime(self._spending.left),
+            ExplainingTime(self._spending.left, self._spending.left_to_explain),
             rows,
             knows_output=knows_output,
         )
         self._explaining = Explaining(
-            timelines, self._failures, self._images, self._questions, self._diagnosis, self._found, self._is_late
+            timelines,
+            self._failures,
+            self._images,
+            self._questions,
+            self._diagnosis,
+            self._found,
+            self._is_late,
+            self._is_over,
         )
 
     @property
@@ -117,16 +131,19 @@ class Exploration:
 
     def where_it_dies(self, number: int, state: State) -> tuple[str, ...]:
         """The stack of the oracle where it dies on a state."""
-        return self._questions.where_it_dies(number, state)
+        return self._questions.where_it_dies(number, state, self._is_over)
 
     def run(self) -> None:
         """Search until everything is tested or the budget ends."""
         try:
             finished = self._search()
             self._settle()
-            self._count_states()
+            if self._is_uncounted:
+                self._count_states()
             self.finished = finished
             self.counts.exhausted = finished and self._strategies_hold_everything()
+            if self.counts.exhausted and isinstance(self.counts.total, Estimate):
+                self._count_states(math.inf)  # each point was counted by now
         except KeyboardInterrupt:
             self.interrupted = True
         self.counts.unexplained = self._diagnosis.unexplained + len(self._failures)
@@ -154,10 +171,10 @@ class Exploration:
             if self._intake.take_with_latest_output(number, state):
                 repeats[number] = 0
                 self.counts.by_strategy[strategy] = self.counts.by_strategy.get(strategy, 0) + 1
-            while self._intake.waits:
-                self._images.pump(1.0)
-            self._explaining.explain()
-            if self.findings or len(seen[number]) > UNCOUNTED:
+            while self._intake.waits and not self._spending.over():
+                self._images.pump(_LISTEN)
+            self._explain()
+            if self._is_uncounted and (self.findings or len(seen[number]) > UNCOUNTED):
                 self._count_states()
             self._report_progress()
         return not tired
@@ -168,12 +185,20 @@ class Exploration:
 
     def _settle(self) -> None:
         """Wait for what is still being judged, unless nobody waits for it, and explain what was left for later."""
-        while self._images.awaited or (self._failures and not self._is_late()):
+        while (self._images.awaited or (self._failures and not self._is_late())) and not self._is_over():
             if self._images.awaited:
-                self._images.pump(1.0)
-            self._explaining.explain()
+                self._images.pump(_LISTEN)
+            self._explain()
             self._report_progress()
-        self._explain_the_rest()
+        if self._is_over():
+            self.unanswered = self._images.give_up()
+            self._explain()  # what is known must do for the first finding
+        with self.stages.taking("explaining"):
+            self._explain_the_rest()
+
+    def _explain(self) -> None:
+        with self.stages.taking("explaining"):
+            self._explaining.explain()
 
     def _explain_the_rest(self) -> None:
         """Use what is left of the time for states that had too little of it, as long as that leads anywhere."""
@@ -192,10 +217,18 @@ class Exploration:
         """Whether nothing more is explained: the budget is long gone, and there is something to show."""
         return bool(self.findings) and self._spending.used_up
 
-    def _count_states(self) -> None:
+    def _is_over(self) -> bool:
+        """Whether nothing more is asked or waited for."""
+        return self._spending.used_up
+
+    def _count_states(self, seconds: float = SECONDS) -> None:
         """How many states there are in all: that takes time, which nobody should wait for before the first finding."""
-        if self.counts.total is None and self._strategies == STRATEGY_NAMES:
-            self.counts.total = total_of([tally.counts for tally in self._tallies.values()], self._seed)
+        with self.stages.taking("counting"):
+            self.counts.total = total_of([tally.counts for tally in self._tallies.values()], self._seed, seconds)
+
+    @property
+    def _is_uncounted(self) -> bool:
+        return self.counts.total is None and self._strategies == STRATEGY_NAMES
 
     def _taken(self) -> int:
         """How many states count against the budget; questions do not."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
 from powercut.findings.diagnose import Diagnosis
+from powercut.findings.explaining_time import Over
 from powercut.findings.finding import Finding
 from powercut.search.image_judging import ImageJudging
 from powercut.search.image_questions import ImageQuestions
@@ -48,9 +49,10 @@ class Explaining:
         questions: ImageQuestions,
         diagnosis: Diagnosis,
         found: Callable[[Finding], None],
-        is_late: Callable[[], bool],
+        is_late: Over,
+        is_over: Over,
     ) -> None:
-        """`found` is told of each new finding; `is_late`: whether nothing more is explained."""
+        """`found` is told of each new finding; `is_late`: nothing more is explained, `is_over`: nor asked."""
         self._timelines = timelines
         self._failures = failures
         self._images = images
@@ -58,12 +60,13 @@ class Explaining:
         self._diagnosis = diagnosis
         self._found = found
         self._is_late = is_late
+        self._is_over = is_over
 
     def explain(self) -> None:
         """Explain what fails by now."""
         while (failure := self._next()) is not None:
             _, number, question = failure
-            verdict = self._questions.ask(number, [question], self._is_late)[0]
+            verdict = self._questions.ask(number, [question], self._is_over)[0]
             if verdict is None:
                 self._failures.add(failure)
                 return

@@ -155,7 +155,9 @@ class ImageJudging:
         """Take in what the workers have."""
         pass_on()
         for result in self._executor.results(timeout):
-            run = self._runs.pop(result.id)
+            run = self._runs.pop(result.id, None)
+            if run is None:  # it was given up
+                continue
             self._counts.checks += 1
             self._counts.forks += result.forked
             if result.disproved:
@@ -184,6 +186,21 @@ class ImageJudging:
         if not verdict.passed:
             for taken in waiting:
                 self._failed(taken)
+
+    def give_up(self) -> int:
+        """Wait for nothing any more; how many states that count have no verdict.
+
+        What made the oracle crash or hang once fails: there was no time to ask again, but unknown is not a pass.
+        """
+        runs, self._runs = [*self._runs.values()], {}
+        unanswered = 0
+        for run in runs:
+            self.under_way -= run.counts
+            if run.record.first is not None:
+                self._settle(run, run.record.first)
+            else:
+                unanswered += run.counts
+        return unanswered
 
     def _warn(self, note: str) -> None:
         self.notes.append(note)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from powercut.findings.explaining_time import Over
-from powercut.findings.questions import Question
+from powercut.findings.explaining_time import Over, never
+from powercut.findings.questions import OutOfTime, Question
 from powercut.oracle.verdict import Verdict
 from powercut.search.image_judging import ImageJudging
 from powercut.search.image_record import Stage
@@ -46,12 +46,14 @@ class ImageQuestions:
             self._meanwhile()
         return [record.verdict for record in records]
 
-    def where_it_dies(self, number: int, state: State) -> tuple[str, ...]:
+    def where_it_dies(self, number: int, state: State, over: Over = never) -> tuple[str, ...]:
         """The stack of the oracle where it dies on a state."""
         record = self._images.death(number, state)
-        if record.verdict is None:
+        if record.verdict is None and not record.is_running:
             record.run()
             self._images.submit(record, number, Question(state), traced=True)
-        while record.verdict is None:
-            self._images.pump(1.0)
+        while record.verdict is None and not over():
+            self._images.pump(_LISTEN)
+        if record.verdict is None:
+            raise OutOfTime
         return record.verdict.stack

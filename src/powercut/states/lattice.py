@@ -11,14 +11,19 @@ from collections.abc import Iterator
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 
+_WIDE = 128  # pending updates whose masks no longer are a machine word or two: each step takes longer by their number
+_STEPS_OF_WIDE = 2  # steps that one counts for there
+
 
 class Lattice:
     """All states at one crash point."""
 
     def __init__(self, timeline: Timeline, point: int) -> None:
         self.point = point
-        self.steps = 0  # what counting took
         self.pending = timeline.pending(point)
+        wide = len(self.pending) >= _WIDE
+        self._step = len(self.pending) * _STEPS_OF_WIDE // _WIDE if wide else 1
+        self.steps = 0  # what counting took
         position = {update: i for i, update in enumerate(self.pending)}
         # Needs have smaller numbers than their users, so one pass closes them.
         self._down = [0] * len(self.pending)
@@ -35,6 +40,8 @@ class Lattice:
                 low = bits & -bits
                 self._up[low.bit_length() - 1] |= 1 << i
                 bits ^= low
+        if wide:  # this took as long as so many steps
+            self.steps = sum(mask.bit_count() for mask in self._down) // _WIDE
 
     def state(self, mask: int) -> State:
         """A closed set as a state."""
@@ -61,7 +68,7 @@ class Lattice:
         def count(open_: int) -> int:
             if open_ in known:
                 return known[open_]
-            self.steps += 1
+            self.steps += self._step
             if self.steps > limit:
                 raise OverflowError
             component = self._component(open_)

@@ -6,6 +6,7 @@ together, so what is out of reach depends on what was asked before: whoever asks
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import reduce
 from operator import add
@@ -45,11 +46,19 @@ class StateCounts:
         return not self.large_points()
 
     def total(self, seed: int = 0, seconds: float = SECONDS) -> int | Estimate:
-        """How many states all points have together, or about how many, if those cannot be counted in reach."""
-        counts = {point: self._count(point) for point in self._timeline.points}
+        """How many states all points have together, or about how many, if those cannot be counted in reach.
+
+        Estimating takes at most so many seconds, counting twice as many, or what one point takes.
+        """
+        ends = time.thread_time() + 2 * seconds
+        counts = {point: self._count_until(point, ends) for point in self._timeline.points}
         counted = sum(count for count in counts.values() if count is not None)
         unknown = [point for point, count in counts.items() if count is None]
         return estimate_states(self._timeline, counted, unknown, seed, seconds) if unknown else counted
+
+    def _count_until(self, point: int, ends: float) -> int | None:
+        """The same until this thread has worked so long: a machine under load counts as much as any."""
+        return self._count(point) if point in self._known or time.thread_time() < ends else None
 
     def _count(self, point: int) -> int | None:
         """The number of states of a point; None where it is out of reach, or counting all has become too dear."""
@@ -67,9 +76,9 @@ class StateCounts:
         return known[point]
 
 
-def total_of(counts: Sequence[StateCounts], seed: int = 0) -> int | Estimate:
-    """How many states some timelines have together, or about how many."""
-    totals = [some.total(seed, SECONDS / len(counts)) for some in counts]
+def total_of(counts: Sequence[StateCounts], seed: int = 0, seconds: float = SECONDS) -> int | Estimate:
+    """How many states some timelines have together, or about how many; each has its part of the time."""
+    totals = [some.total(seed, seconds / len(counts)) for some in counts]
     counted = sum(total for total in totals if isinstance(total, int))
     estimates = [total for total in totals if isinstance(total, Estimate)]
     if not estimates:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -24,15 +24,19 @@ from powercut.oracle.check_command import check_command
 from powercut.printable import counted
 from powercut.record.workload import Workload
 from powercut.runs.apply_baseline import apply_baseline, load_baseline
+from powercut.runs.housekeeping import LARGE, bytes_text, size_of
 from powercut.runs.run_plan import Plan, save_plan, sole_run
 from powercut.runs.store import MORE_TIME, NO_BUDGET, NO_STATES, SavedRun, name_of, save_run
 from powercut.runs.workspace import Workspace
-from powercut.search.budget import Budget
+from powercut.search.budget import Budget, for_search
 from powercut.search.cache_check import CacheCheck, CheckChangedError
+from powercut.search.events import Said
 from powercut.search.exploration import Exploration
 from powercut.search.image_judging import ForksDisprovedError
+from powercut.search.inline_executor import InlineExecutor
 from powercut.search.judging import check_final_state
 from powercut.search.ray_executor import require_ray
+from powercut.search.stages import Stages
 from powercut.search.verdict_cache import VerdictCache
 from powercut.settings import seconds
 from powercut.states.strategy_order import strategies
@@ -48,6 +52,7 @@ class Session(Workspace):
     resumed: bool = False  # goes on with a run that was stopped
     trying: bool = False  # tries the fix of another run's finding: nothing else is looked for, nothing is known
     recording: float = 0.0  # seconds that recording took, where it was part of this run
+    _stages: Stages = field(default_factory=Stages)
 
     def test(self, workload: Workload) -> tuple[SavedRun, Path]:
         """The main job: record, explore, judge, explain, save."""
@@ -57,6 +62,10 @@ class Session(Workspace):
         started = time.monotonic()
         recorded = self.record_run(workload)
         self.recording = time.monotonic() - started
+        budget = seconds(self.settings.budget)
+        if self.recording > budget / 2:
+            took = f"recording took {self.recording:.1f} s of the budget of {self.settings.budget}"
+            self.say(f"{took}; the search has {for_search(budget):g} s all the same")
         return self.explore(*recorded)
 
     def explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
@@ -69,21 +78,26 @@ class Session(Workspace):
 
     def _explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
         started = time.monotonic()
-        timelines = self.timelines(trace)
-        exploration = self._search(timelines, started - self.recording)
-        searched = time.monotonic()
+        stages = self._stages
+        stages.seconds.setdefault("recording", self.recording)
+        with stages.taking("preparing"):
+            timelines = self.timelines(trace)
+            exploration = self._search(timelines, started - self.recording)
         self.notes += exploration.notes
         self._say_what_was_missed(timelines, exploration)
         run = self._saved(trace, timelines, exploration)
         if not self.trying:
-            self._lint(trace, run, exploration.places)
+            with stages.taking("lint"):
+                self._lint(trace, run, exploration.places)
             self._mark_known(run)
-        ended = time.monotonic()
-        run.seconds = self.recording + ended - started
-        run.stages = {"recording": self.recording, "search": searched - started, "lint": ended - searched}
+        run.seconds = self.recording + time.monotonic() - started
+        run.stages = stages.seconds
         for finding in run.findings:
             finding.replay = f"powercut replay {name_of(run_folder)}/{finding.id}" + self.output_option()
         save_run(run_folder, run)
+        if not self.trying and (taken := size_of(self.output)) > LARGE:
+            told = f"saved runs take {bytes_text(taken)} in {self.output}: powercut clean --keep N removes old ones"
+            self.tell(Said(told, warning=True))
         return run, run_folder
 
     def _search(self, timelines: Sequence[Timeline], since: float) -> Exploration:
@@ -116,6 +130,8 @@ class Session(Workspace):
         if self.settings.executor != "local" and self.judging(timelines).builtin:
             self.say("the built-in check runs on this machine only")
         executor, output_key = self.judging(timelines).executor(anywhere=True)
+        if isinstance(executor, InlineExecutor) and (said := executor.taken_for()):
+            self.say(said)
         try:
             check_final_state(executor, timelines[0], self.settings.timeout, function=self.check is not None)
             budget = Budget(seconds(self.settings.budget), self.settings.max_states, since)
@@ -133,8 +149,10 @@ class Session(Workspace):
                 recall,
                 equivalence,
                 knows_output=knows_output,
+                stages=self._stages,
             )
-            exploration.run()
+            with self._stages.taking("search"):
+                exploration.run()
             for note in [*executor.notes(), *(equivalence.notes if equivalence is not None else ())]:
                 self.say(note, warning=True)
             return exploration
@@ -152,6 +170,10 @@ class Session(Workspace):
             how = MORE_TIME if not exploration.finished else "Fix what was found, then test again"
             words = f"{counted(count, 'failing state')} {are} not explained by any finding. {how}"
             self.say(words, warning=True)
+        if count := exploration.unanswered:
+            running = f"the check was still running on {counted(count, 'state')} when the budget was over"
+            how = "Give it more time, or a check that may hang a shorter --timeout"
+            self.say(f"{running}; not tested. {how}", warning=True)
         if not exploration.counts.tested + exploration.counts.known and not exploration.interrupted:
             self.say(NO_STATES if exploration.finished else NO_BUDGET, warning=True)
 
