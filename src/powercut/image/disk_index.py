@@ -19,6 +19,7 @@ from powercut.image.inotify import Watch
 from powercut.states.objects import ObjectKind
 
 ROOT = 0
+_TOLD_AT_ONCE = 1000  # names changed between two looks at the kernel's queue, which holds 16,384 events by default
 Entry = tuple[int, bytes]
 
 
@@ -49,10 +50,10 @@ class Node:
 class DiskIndex:
     """The books of one image folder, of which there is only the empty root so far."""
 
-    def __init__(self, root: bytes, store: bytes, watch: Watch | None) -> None:
+    def __init__(self, root: bytes, store: bytes) -> None:
         self.root = root
         self.store = store
-        self.watch = watch
+        self.watch: Watch | None = None
         status = os.stat(root, follow_symlinks=False)
         self.owner = (status.st_uid, status.st_gid)
         self.nodes = {ROOT: Node(ObjectKind.FOLDER, status.st_ino, status.st_mode & 0o7777, xattrs=None)}
@@ -61,8 +62,14 @@ class DiskIndex:
         self.touched: set[Entry] = set()  # names that we changed, for telling our events from others'
         self.touched_folders: set[int] = set()
         self._paths = {ROOT: root}
-        if watch is not None:
-            watch.add(ROOT, root)
+        self._untold = 0  # names that we changed since the kernel's queue was last emptied
+
+    def watch_with(self, watch: Watch) -> None:
+        """Watch all folders that there are, and later ones."""
+        self.watch = watch
+        for obj, node in self.nodes.items():
+            if node.kind is ObjectKind.FOLDER:
+                watch.add(obj, self.folder_path(obj))
 
     # Finding things
 
@@ -184,6 +191,15 @@ class DiskIndex:
                 self.touched.update(node.names)
                 self.touched_folders.add(obj)
 
+    def touch_name(self, entry: Entry) -> None:
+        """Note that a name was changed by us, and let the kernel tell of it before its queue is full."""
+        self.touched.add(entry)
+        self._untold += 1
+        if self._untold >= _TOLD_AT_ONCE:
+            self._untold = 0
+            if self.watch is not None:
+                self.watch.collect()
+
     def lose(self, folder: int, name: bytes) -> None:
         """A name no longer stands for what the books say: forget it, and objects that have no other."""
         obj = self.nodes[folder].children[name]
@@ -205,13 +221,13 @@ class DiskIndex:
     def _book(self, folder: int, name: bytes, obj: int) -> None:
         self.nodes[folder].children[name] = obj
         self.nodes[obj].names.append((folder, name))
-        self.touched.add((folder, name))
+        self.touch_name((folder, name))
 
     def _unbook(self, folder: int, name: bytes, obj: int) -> None:
         del self.nodes[folder].children[name]
         node = self.nodes[obj]
         node.names.remove((folder, name))
-        self.touched.add((folder, name))
+        self.touch_name((folder, name))
         if len(node.names) == 1:
             self.linked.discard(obj)
         if node.kind is ObjectKind.FOLDER:

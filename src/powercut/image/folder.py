@@ -6,7 +6,7 @@ the image of the new state: names, kinds, bytes, modes, link counts, extended at
 
 Objects are built when they first become visible. Those that lose their names wait in the store, with what has to be
 done to them noted, and are brought up to date when they are seen again. When something is found that nothing explains,
-the folder is built again from nothing.
+or the kernel's queue of events overflowed while a check ran, the folder is built again from nothing.
 """
 
 # Names are bytes here, which pathlib does not hold.
@@ -103,13 +103,15 @@ class ImageFolder:
     # From nothing, or from the last state
 
     def _rebuild(self, image: Image) -> None:
+        self._build(image)
         if self._watching:
             try:
-                self._build(image)
-                return
+                self._start_watching(image)
             except WatchLimit:
                 self._watching = False  # every move will look at everything
-        self._build(image)
+                self._disk_index.watch = None
+                self.close()
+                self._settle(image, self._names.withheld)
 
     def _build(self, image: Image) -> None:
         self.rebuilds += 1
@@ -119,11 +121,19 @@ class ImageFolder:
             os.chmod(self._root, 0o700)
         empty_folder(self._root, self._store)
         empty_folder(self._store, self._store)
-        self._watch = Watch() if self._watching else None
-        self._disk_index = DiskIndex(self._root, self._store, self._watch)
+        self._disk_index = DiskIndex(self._root, self._store)
         self._names = NameMoves(self._disk_index, self._store_limit)
         self._closed: set[int] = set()  # folders whose modes would keep us out
         self._settle(image, ((ROOT, name) for name in image.entries(ROOT)))
+
+    def _start_watching(self, image: Image) -> None:
+        """Watch what was built. Only now, since the kernel's queue may be shorter than what building has to tell."""
+        self._disk_index.touched.clear()
+        self._disk_index.touched_folders.clear()
+        self._watch = Watch()
+        self._open_folders()
+        self._disk_index.watch_with(self._watch)
+        self._settle(image, self._names.withheld)
 
     def _follow(self, image: Image, changes: Changes) -> None:
         dirt = self._watch.take() if self._watch is not None else None
@@ -197,7 +207,7 @@ class ImageFolder:
                 folders.append(obj)
             elif node.kind is ObjectKind.FILE:
                 path = disk_index.path(obj)
-                disk_index.touched.add(node.names[0])
+                disk_index.touch_name(node.names[0])
                 written = update_file(path, obj, node, image)
                 update_attributes(path, obj, node, image, written)
         for obj in sorted(folders, key=disk_index.depth, reverse=True) if len(folders) > 1 else folders:
