@@ -25,6 +25,7 @@ static struct pc_event snap_event(struct walk *walk, enum pc_event_kind kind, co
     event.path = pc_writer_string(walk->recorder->writer, walk->path, walk->length);
     event.inode = status->st_ino;
     event.extra = status->st_mode;
+    event.offset = pc_owner(status);
     return event;
 }
 
@@ -86,7 +87,7 @@ static void snap_symlink(struct walk *walk, int folder, const char *name, const 
     char target[PATH_MAX];
     ssize_t length = readlinkat(folder, name, target, sizeof(target));
     struct pc_event event = snap_event(walk, PC_SNAP_SYMLINK, status);
-    event.extra = 0;
+    event.extra = event.offset = 0;
     event.length = length < 0 ? 0 : (uint64_t)length;
     event.data = pc_writer_blob(walk->recorder->writer, target, event.length);
     pc_emit(walk->recorder, &event);

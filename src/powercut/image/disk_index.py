@@ -27,14 +27,16 @@ Entry = tuple[int, bytes]
 class Node:
     """One object that exists on disk, what is known to be in it, and what has to be done to it.
 
-    A node without names waits in the store. ``size``, ``mode`` and ``xattrs`` are what the disk holds; ``xattrs`` None
-    is unknown. ``blocks`` may differ from the image (None: all of them may), as may everything behind ``low``; with
-    ``doubted``, a check may have changed anything. ``sums`` are check sums of pieces as they should be.
+    A node without names waits in the store. ``size``, ``mode``, ``owner`` and ``xattrs`` are what the disk holds;
+    ``xattrs`` None is unknown. ``blocks`` may differ from the image (None: all of them may), as may everything behind
+    ``low``; with ``doubted``, a check may have changed anything. ``sums`` are check sums of pieces as they should be.
+    What is ``adopted`` was there before the image, and holds more than the books say.
     """
 
     kind: ObjectKind
     ino: int
     mode: int
+    owner: tuple[int, int]
     size: int = 0
     target: bytes = b""
     xattrs: dict[bytes, bytes] | None = field(default_factory=dict)
@@ -45,6 +47,11 @@ class Node:
     doubted: bool = False
     sums: dict[int, int] = field(default_factory=dict)
     meta: bool = True
+    adopted: bool = False
+
+
+def _node(kind: ObjectKind, status: os.stat_result, target: bytes = b"") -> Node:
+    return Node(kind, status.st_ino, status.st_mode & 0o7777, (status.st_uid, status.st_gid), target=target)
 
 
 class DiskIndex:
@@ -55,8 +62,8 @@ class DiskIndex:
         self.store = store
         self.watch: Watch | None = None
         status = os.stat(root, follow_symlinks=False)
-        self.owner = (status.st_uid, status.st_gid)
-        self.nodes = {ROOT: Node(ObjectKind.FOLDER, status.st_ino, status.st_mode & 0o7777, xattrs=None)}
+        self.nodes = {ROOT: _node(ObjectKind.FOLDER, status)}
+        self.nodes[ROOT].xattrs = None
         self.linked: set[int] = set()  # objects with more than one name
         self.hidden: set[int] = set()  # folders in the store
         self.touched: set[Entry] = set()  # names that we changed, for telling our events from others'
@@ -168,12 +175,18 @@ class DiskIndex:
         else:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         status = os.stat(path, follow_symlinks=False)
-        self.nodes[obj] = Node(kind, status.st_ino, status.st_mode & 0o7777, target=target)
+        self.nodes[obj] = _node(kind, status, target)
         self._book(folder, name, obj)
         if kind is ObjectKind.FOLDER:
             self.touched_folders.add(obj)
             if self.watch is not None:
                 self.watch.add(obj, path)
+
+    def adopt(self, folder: int, name: bytes, obj: int) -> None:
+        """Take a folder into the books that is there already, with whatever is in it. Nothing has to be done to it."""
+        self.nodes[obj] = _node(ObjectKind.FOLDER, os.stat(self.entry_path(folder, name), follow_symlinks=False))
+        self.nodes[obj].meta, self.nodes[obj].xattrs, self.nodes[obj].adopted = False, None, True
+        self._book(folder, name, obj)
 
     def discard(self, obj: int) -> None:
         """Delete a file that waits in the store."""

@@ -68,7 +68,7 @@ class CommandOracle:
         self._stdin = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._output = os.memfd_create("powercut-output", os.MFD_CLOEXEC)
         self._watch = DeathWatch(place.scratch)
-        self._lookout = ReadWatcher(place.scratch, place.folder, closely=self._closely)
+        self._lookout = ReadWatcher(place.scratch, place.folder, closely=self._closely, layered=place.layered)
 
     def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Run the command; its end is the verdict."""

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from powercut import _engine
 from powercut.errors import EnvironmentFailure, UsageError
 from powercut.image.scratch import ScratchPolicy, make_scratch
 from powercut.image.snapshot_copy import copy_tree
 from powercut.oracle.command import substitute_path
 
-_FULL = 1 << 16  # bytes free below which a file system counts as full
+FULL = 1 << 16  # bytes free below which a file system counts as full
 Looks = dict[str, tuple[int, ...]]
 
 
@@ -47,11 +48,7 @@ class PrivateCopy:
 
     def __enter__(self) -> PrivateCopy:
         folder = self._folder
-        if not folder.is_dir():
-            what = "is not a folder" if folder.exists() else "does not exist"
-            raise UsageError(
-                "no-such-folder", f"the data folder {folder} {what}.", "Create it, or choose another one with --dir."
-            )
+        require_folder(folder)
         copies = 1 if self._in_view else 2
         need = copies * sum(512 * blocks for _, (blocks, *_) in self._entries(self._content))
         self._scratch = make_scratch(ScratchPolicy(folder=self._policy, need=need), folder, 1, namespaces=False)
@@ -69,9 +66,21 @@ class PrivateCopy:
     def __exit__(self, *_: object) -> None:
         self._scratch.remove()
 
+    def view_options(self) -> list[str]:
+        """What the tracer must be told, to show the copy at the folder's own path."""
+        return ["--view", str(self.path)]
+
+    def attach_options(self) -> list[str]:
+        """The same for a program that enters the view itself."""
+        return []
+
+    def enter(self) -> None:
+        """Show the copy at the folder's own path, to this process and its children."""
+        _engine.enter_view(str(self.path), str(self._folder))
+
     def is_full(self) -> bool:
         """Whether the program may have failed for want of space for its files."""
-        return shutil.disk_usage(self.path).free < _FULL
+        return shutil.disk_usage(self.path).free < FULL
 
     def check_original(self, keep: Path) -> None:
         """Refuse a recording in which the user's folder changed; what it held goes to a new folder `keep`."""
@@ -112,6 +121,15 @@ class PrivateCopy:
                         yield os.path.relpath(entry.path, folder), looks
                         if entry.is_dir(follow_symlinks=False):
                             waiting.append(entry.path)
+
+
+def require_folder(folder: Path) -> None:
+    """A data folder must be there."""
+    if not folder.is_dir():
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise UsageError(
+            "no-such-folder", f"the data folder {folder} {what}.", "Create it, or choose another one with --dir."
+        )
 
 
 def led_to_copy(argument: str, cwd: Path, folder: Path, copy: Path) -> str:

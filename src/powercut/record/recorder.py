@@ -16,24 +16,27 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure
+from powercut.image.survey import Survey
 from powercut.interrupts import pass_on
 from powercut.native_programs import call_tracer
 from powercut.programs import find_program
-from powercut.record.private_copy import PrivateCopy, led_to_copy
+from powercut.record.private_copy import PrivateCopy, led_to_copy, require_folder
+from powercut.record.private_layers import PrivateLayers, is_worth_it
 from powercut.record.relabel import add_meta
+from powercut.record.touched import add_touched
 from powercut.record.tracers import MapsFilesError, mapped_files
-from powercut.record.verify import unexplained
+from powercut.record.verify import unexplained, unexplained_in_layers
 from powercut.trace.reader import Trace
 
-MAPPED, TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 124, 125, 126, 127, 130
+STUCK, MAPPED, TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 123, 124, 125, 126, 127, 130
 HUNG = -1  # no status of a tracer: the program was ended when its time was over
 _PR_SET_PTRACER, _PTRACER_ANY = 0x59616D61, ctypes.c_ulong(-1)
 _TAIL, _TAIL_LINES = 2000, 20  # bytes and lines of the program's last words
@@ -41,11 +44,20 @@ _GLANCE = 0.1  # seconds between two looks at whether to stop
 _PATIENCE = 5.0  # seconds in which the tracer must have ended the program
 
 
+_STUCK = (
+    "the program moves a folder, which this kernel allows only in a copy of the data folder: restarting it with a copy"
+)
+
+
 def trace_full(trace: Path) -> EnvironmentFailure:
     """The trace outgrew its disk: the program was ended, and the trace holds what came before."""
     what = "no space left for the trace, so powercut ended the program."
     hint = f"{trace} holds what was recorded before; powercut explore tests it. Or put the trace elsewhere."
     return EnvironmentFailure("trace-full", what, hint)
+
+
+class LayersError(Exception):
+    """The program did what layers over its folder cannot do, and the folder itself can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,8 @@ class RecordOptions:
         stop: once it is set, the program is ended as by Ctrl-C.
         boards: files in memory for modes of the memory tracer: a mode's name and a descriptor.
         added: a plan of syncs that the tracer puts in (`added`), None for none.
+        survey: what the folder holds, if it may be shown without copying it.
+        say: tells the user something.
     """
 
     folder: Path
@@ -86,6 +100,8 @@ class RecordOptions:
     stop: Event | None = None
     boards: tuple[tuple[str, int], ...] = ()
     added: Path | None = None
+    survey: Survey | None = None
+    say: Callable[[str], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +120,24 @@ class Recording:
 
 def record_command(command: Sequence[str], options: RecordOptions) -> Recording:
     """Record a command."""
-    with private_copy(options) as copy:
+    try:
+        return _record_command(command, options)
+    except LayersError:
+        options.say(_STUCK)
+        return _record_command(command, replace(options, survey=None))
+
+
+def _record_command(command: Sequence[str], options: RecordOptions) -> Recording:
+    with _surroundings(options) as copy:
         trace_command(command, options, copy)
         return _finished(options, copy, " ".join(command[:3]))
 
 
-def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateCopy) -> int:
+def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateCopy | PrivateLayers) -> int:
     """Run a command in a copy under the tracer, whatever becomes of it; the tracer's status, or `HUNG`."""
     argv = [find_program(command[0], options.cwd), *command[1:]]
     printed = printed_files(options)
-    cwd, view = options.cwd, ["--view", str(copy.path)]
+    cwd, view = options.cwd, copy.view_options()
     if not options.namespaces:
         argv[1:] = [led_to_copy(argument, cwd, options.folder, copy.path) for argument in argv[1:]]
         cwd, view = Path(led_to_copy(str(cwd), cwd, options.folder, copy.path)), []
@@ -127,7 +151,7 @@ def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateC
         more += ["--board", f"{name}={descriptor}"]
     status = _run_tracer([*_tracer_options(options, copy), *more, "--", *argv], cwd, variables, options)
     if status == MAPPED:
-        raise MapsFilesError(mapped_files(Trace.open(options.output)))
+        raise MapsFilesError(mapped_files(_recorded(options, copy)))
     if status in (NOT_EXECUTABLE, NOT_FOUND):
         hint = "Does the interpreter in its first line exist, and is the program built for this machine?"
         raise EnvironmentFailure("not-executable", f"cannot run {command[0]!r}.", hint)
@@ -136,21 +160,29 @@ def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateC
 
 def record_callable(function: Callable[[], object], options: RecordOptions) -> Recording:
     """Record a Python function in a forked child."""
+    try:
+        return _record_callable(function, options)
+    except LayersError:
+        options.say(_STUCK)
+        return _record_callable(function, replace(options, survey=None))
+
+
+def _record_callable(function: Callable[[], object], options: RecordOptions) -> Recording:
     printed = printed_files(options)
-    with private_copy(options) as copy:
+    with _surroundings(options) as copy:
         child = os.fork()
         if child == 0:
-            _be_recorded(function, options, copy.path)
+            _be_recorded(function, options, copy)
         _, status = os.waitpid(child, os.WUNTRACED)
         if not os.WIFSTOPPED(status):
             raise EnvironmentFailure("recording-failed", "cannot start the function.", _last_words(printed))
-        _run_tracer([*_tracer_options(options, copy), "--attach", str(child)], options.cwd)
+        _run_tracer([*_tracer_options(options, copy), *copy.attach_options(), "--attach", str(child)], options.cwd)
         with suppress(ChildProcessError):  # the tracer may have seen it end
             os.waitpid(child, 0)
         return _finished(options, copy, getattr(function, "__name__", "the function"))
 
 
-def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: Path) -> None:
+def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: PrivateCopy | PrivateLayers) -> None:
     """The child's life: wait for the tracer, run the function, never return."""
     status = 1
     try:
@@ -163,8 +195,8 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
         sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
         if options.namespaces:
-            _engine.enter_view(str(copy), str(options.folder))
-        os.chdir(options.folder if options.namespaces else copy)
+            copy.enter()
+        os.chdir(options.folder if options.namespaces else copy.path)
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _PTRACER_ANY, 0, 0, 0)
         os.kill(os.getpid(), signal.SIGSTOP)
         _engine.install_filter()
@@ -179,6 +211,21 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
         os._exit(status)
 
 
+@contextmanager
+def _surroundings(options: RecordOptions) -> Iterator[PrivateCopy | PrivateLayers]:
+    """What the program runs in: layers over the folder where they are possible and worth it, or else a copy."""
+    require_folder(options.folder)
+    if options.survey is not None and is_worth_it(options.survey):
+        with PrivateLayers(options.survey, options.scratch) as layers:
+            why_not = layers.why_not()
+            if not why_not:
+                yield layers
+                return
+        options.say(f"the data folder is copied, since it cannot be shown without a copy: {why_not}")
+    with private_copy(options) as copy:
+        yield copy
+
+
 def private_copy(options: RecordOptions) -> PrivateCopy:
     """The copy that a program runs in."""
     ours = (options.output, *printed_files(options))
@@ -190,7 +237,7 @@ def printed_files(options: RecordOptions) -> list[Path]:
     return [_beside(options.output, ending) for ending in ("out", "err")]
 
 
-def _tracer_options(options: RecordOptions, copy: PrivateCopy) -> list[str]:
+def _tracer_options(options: RecordOptions, copy: PrivateCopy | PrivateLayers) -> list[str]:
     """What the tracer must know of the folders. Without a view it cannot tell by itself whose copy it looks at."""
     folder, original = options.folder, []
     if not options.namespaces:
@@ -236,6 +283,8 @@ def _run_tracer(
         raise EnvironmentFailure("recording-failed", f"the tracer failed: {text}.", "Run powercut doctor.")
     if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt
+    if process.returncode == STUCK:
+        raise LayersError
     return process.returncode
 
 
@@ -265,16 +314,23 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _finished(options: RecordOptions, copy: PrivateCopy, name: str) -> Recording:
+def _recorded(options: RecordOptions, copy: PrivateCopy | PrivateLayers) -> Trace:
+    """The trace, whole."""
+    return add_touched(options.output, copy) if isinstance(copy, PrivateLayers) else Trace.open(options.output)
+
+
+def _finished(options: RecordOptions, copy: PrivateCopy | PrivateLayers, name: str) -> Recording:
     """The recording of a program that ended well; any other has nothing to say about crashes."""
     copy.check_original(options.output.with_name(f"{options.output.name}.before"))
-    trace = Trace.open(options.output)
+    trace = _recorded(options, copy)
     how, _, number = trace.meta.get("exit", b"unknown").decode("ascii", "replace").partition(" ")
     if (how, number) != ("exited", "0"):
         said = _last_words(printed_files(options)) + "".join(f"\nNote of the tracer: {note}." for note in trace.notes())
         raise _workload_failure(name, _ending(how, number), said, copy.is_full())
     if not options.namespaces:  # what was recorded in the copy stands for the user's folder
         trace = add_meta(options.output, {"dir": os.fsencode(options.folder), "copy": os.fsencode(copy.path)})
+    if isinstance(copy, PrivateLayers):
+        return Recording(trace, unexplained_in_layers(trace, copy), copy.left_out)
     return Recording(trace, unexplained(trace, copy.path), copy.left_out)
 
 

@@ -15,6 +15,7 @@ from powercut.errors import EnvironmentFailure, UsageError
 from powercut.image.digest import IMAGE_FORMAT
 from powercut.image.scratch import ScratchPolicy
 from powercut.image.state_image import StateImages
+from powercut.image.survey import looks_now
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.oracle.callable import CallableOracle
 from powercut.oracle.check_command import check_command, check_environment, told_digest
@@ -133,8 +134,12 @@ class Judging:
 
     def _facts(self) -> dict[str, str | int | float | bool]:
         """How the check is asked."""
-        folder = self.timelines[0].trace.folder
-        return {"images": IMAGE_FORMAT, "timeout": self.settings.timeout, "folder": folder, "view": self.views}
+        trace = self.timelines[0].trace
+        facts: dict[str, str | int | float | bool] = {"images": IMAGE_FORMAT, "timeout": self.settings.timeout}
+        facts |= {"folder": trace.folder, "view": self.views}
+        if trace.rest is not None:  # what images do not hold, checks see all the same
+            facts["rest"] = looks_now(Path(trace.folder), trace.rest).hex()
+        return facts
 
     def _fingerprint(self) -> bytes:
         return fingerprint(self._argv, check_environment(self.timelines[0]), self._facts())

@@ -46,7 +46,7 @@ from powercut.states.guarantees import Guarantees
 from powercut.states.memory_rules import MappedFiles, flags_of, media
 from powercut.states.objects import ObjectKind
 from powercut.states.state import NEVER
-from powercut.states.tree import Thing, Tree
+from powercut.states.tree import Thing, Tree, owner_in
 from powercut.states.updates import UpdateKind, Updates
 from powercut.trace.layout import (
     DATA,
@@ -322,7 +322,7 @@ class Rules:
 
     def _create(self, event: Record) -> None:
         kind = _CREATES.get(event[KIND], ObjectKind.FILE)
-        thing = Thing(kind, event[EXTRA] & 0o7777)
+        thing = Thing(kind, event[EXTRA] & 0o7777, owner=owner_in(event[OFFSET]))
         if kind is ObjectKind.SYMLINK:
             thing.target = self.trace.blob(event[DATA], event[LENGTH])
         place = None if event[FLAGS] & Flag.TMPFILE else self._place(event, PATH)

@@ -70,6 +70,8 @@ class Session(Workspace):
         searched = time.monotonic()
         self.notes += exploration.notes
         self._say_what_was_missed(timelines, exploration)
+        if not self.judging(timelines).builtin:
+            self.say_what_changed(trace)
         run = self._saved(trace, timelines, exploration)
         if not self.trying:
             self._lint(trace, run, exploration.places)
