@@ -261,10 +261,13 @@ enum pc_table_kind {
     PC_TABLE_MODULE = 2, /* path, NUL, build-id in hex (may be empty) */
     PC_TABLE_STACK = 3,  /* array of struct pc_frame, innermost first: native frames, then Python frames */
     PC_TABLE_PYCODE = 4, /* struct pc_pycode and its three byte strings */
-    PC_TABLE_META = 5,   /* key, NUL, value: command (NUL between arguments), cwd, dir, tracer, exit
-                            ("exited N", "signaled N"), started (Unix seconds), rest (what the data folder holds
-                            besides what is recorded, image/survey.py), hidden (names in it not to be shown,
-                            NUL between them); the last one of a key holds */
+    PC_TABLE_META =
+        5, /* key, NUL, value: command (NUL between arguments), cwd, dir, tracer, exit
+              ("exited N", "signaled N"), started (Unix seconds), rest (what the data folder holds
+              besides what is recorded, image/survey.py), ignore
+              (patterns of names that are left out, NUL between them), ignored (how much of that was
+              changed, and the first), hidden (names in it not to be shown,
+              NUL between them); the last one of a key holds */
 };
 
 enum pc_frame_kind { PC_FRAME_NATIVE = 1, PC_FRAME_PYTHON = 2 };

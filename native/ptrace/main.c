@@ -23,6 +23,7 @@
 #include "looks/looks.h"
 #include "stacks/capture.h"
 #include "start.h"
+#include "trace/ignored.h"
 #include "trace/recorder.h"
 #include "trace/snapshot.h"
 #include "tracer.h"
@@ -36,7 +37,8 @@ struct options {
     const char *work;        /* with it, `view` is the upper layer of an overlay; NULL: a copy */
     const char *original;    /* the user's folder, if `dir` is a copy of it at another path */
     const char *memory_tool; /* NULL: stores are not traced */
-    const char *added;       /* a plan of syncs to put in; NULL: none */
+    struct pc_ignored ignored;
+    const char *added; /* a plan of syncs to put in; NULL: none */
     struct pc_grind_board boards[PC_GRIND_BOARDS];
     pid_t attach; /* 0: start a program */
     pid_t parent; /* we end when it does; 0: nobody in particular */
@@ -81,15 +83,25 @@ static void add_board(struct options *options, const char *text) {
 
 static struct options parse_options(int argc, char **argv) {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},    {"dir", required_argument, NULL, 'd'},
-        {"view", required_argument, NULL, 'v'},      {"cwd", required_argument, NULL, 'c'},
-        {"stdout", required_argument, NULL, '1'},    {"stderr", required_argument, NULL, '2'},
-        {"no-stacks", no_argument, NULL, 'n'},       {"attach", required_argument, NULL, 'a'},
-        {"no-shortcuts", no_argument, NULL, 's'},    {"memory-tool", required_argument, NULL, 'm'},
-        {"stop-at-mapping", no_argument, NULL, 'p'}, {"board", required_argument, NULL, 'b'},
-        {"looks", no_argument, NULL, 'l'},           {"original", required_argument, NULL, 'r'},
-        {"added", required_argument, NULL, 'x'},     {"parent", required_argument, NULL, 'P'},
-        {"work", required_argument, NULL, 'w'},      {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},
+        {"dir", required_argument, NULL, 'd'},
+        {"view", required_argument, NULL, 'v'},
+        {"cwd", required_argument, NULL, 'c'},
+        {"stdout", required_argument, NULL, '1'},
+        {"stderr", required_argument, NULL, '2'},
+        {"no-stacks", no_argument, NULL, 'n'},
+        {"attach", required_argument, NULL, 'a'},
+        {"no-shortcuts", no_argument, NULL, 's'},
+        {"memory-tool", required_argument, NULL, 'm'},
+        {"stop-at-mapping", no_argument, NULL, 'p'},
+        {"board", required_argument, NULL, 'b'},
+        {"looks", no_argument, NULL, 'l'},
+        {"original", required_argument, NULL, 'r'},
+        {"added", required_argument, NULL, 'x'},
+        {"parent", required_argument, NULL, 'P'},
+        {"work", required_argument, NULL, 'w'},
+        {"ignore", required_argument, NULL, 'i'},
+        {NULL, 0, NULL, 0},
     };
     struct options options = {0};
     int letter;
@@ -107,6 +119,10 @@ static struct options parse_options(int argc, char **argv) {
             break;
         case 'w':
             options.work = optarg;
+            break;
+        case 'i':
+            if (!pc_ignored_add(&options.ignored, optarg))
+                die(EXIT_TRACER, "--ignore can be given %d times at most", PC_PATTERNS);
             break;
         case 'r':
             options.original = optarg;
@@ -211,6 +227,25 @@ static void write_exit(struct pc_recorder *recorder, int status) {
     pc_meta(recorder, "exit", text, strlen(text));
 }
 
+/* What the trace leaves out: by which patterns, how much of it was changed, and the first of that. */
+static void write_ignored(struct pc_recorder *recorder, const struct pc_ignored *ignored) {
+    char text[65536];
+    size_t length = 0;
+    for (unsigned i = 0; i < ignored->count; i++) {
+        size_t size = strlen(ignored->patterns[i]);
+        if (length + size + 1 > sizeof(text))
+            break;
+        memcpy(text + length, ignored->patterns[i], size + 1);
+        length += size + 1;
+    }
+    if (length > 0)
+        pc_meta(recorder, "ignore", text, length - 1);
+    if (ignored->seen.count == 0)
+        return;
+    length = (size_t)snprintf(text, sizeof(text), "%zu %s", ignored->seen.count, ignored->first);
+    pc_meta(recorder, "ignored", text, length);
+}
+
 /* Looks at the user's folder while its path still leads there, not to the copy. */
 static void look_at_original(struct pc_recorder *recorder, const struct options *options) {
     const char *original = options->original != NULL ? options->original : options->dir;
@@ -282,6 +317,7 @@ static bool is_hidden(const struct pc_recorder *recorder, const struct options *
 static int finish(struct pc_recorder *recorder, struct options *options, struct pc_run run) {
     char error[PATH_MAX + 256];
     int code = pc_start_failure(&options->start, error, sizeof(error));
+    write_ignored(recorder, &options->ignored);
     write_exit(recorder, run.status);
     int lost = pc_writer_close(recorder->writer);
     pc_number_set_free(&recorder->inodes);
@@ -344,6 +380,7 @@ int main(int argc, char **argv) {
     recorder.shortcuts = !options.no_shortcuts;
     recorder.stop_at_mapping = options.stop_at_mapping;
     recorder.layered = options.work != NULL;
+    recorder.ignored = &options.ignored;
     if (!options.no_stacks)
         recorder.stacks = pc_stacks_new(recorder.writer);
     if (options.added != NULL && recorder.stacks != NULL) {

@@ -17,6 +17,7 @@ import msgspec
 
 from powercut.errors import UsageError, suggestion
 from powercut.findings.baseline import DEFAULT as BASELINE
+from powercut.image.ignored import NONE, patterns_in
 from powercut.model.filesystem import DEFAULT, file_systems
 from powercut.model.memory import AUTO, memory
 from powercut.states.strategy_order import strategies
@@ -66,6 +67,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             in arguments.
         stacks: record call stacks.
         lint: also run lint on the trace.
+        ignore: names that are no data, as patterns separated by commas: programs and checks see them, but they are not
+            tested; `default` stands for what tools make anew or own, `none` for nothing.
         equivalence: skip states that the check cannot tell apart: always, never, or (by default) as long as it saves
             time.
         baseline: the file of known findings, with reasons; it need not exist.
@@ -92,6 +95,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     namespaces: bool = True
     stacks: bool = True
     lint: bool = True
+    ignore: str = "default"
     equivalence: bool | None = None
     baseline: str = BASELINE
     race: RaceSettings = RaceSettings()
@@ -162,7 +166,13 @@ def _section(content: dict[str, Any]) -> Any:
 
 def _plain(key: str, value: Any) -> Any:
     """TOML and Python have more than the text of the command line: fs = ["xfs", "btrfs"], budget = 30, paths."""
-    if key in ("fs", "strategies") and isinstance(value, list) and all(isinstance(name, str) for name in value):
+    if key == "ignore" and isinstance(value, list) and not value:
+        return NONE
+    if (
+        key in ("fs", "strategies", "ignore")
+        and isinstance(value, list)
+        and all(isinstance(name, str) for name in value)
+    ):
         return ",".join(value)
     if key == "budget" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
@@ -200,6 +210,11 @@ def _wrong(key: str, value: Any) -> str:
         return f"must be more than 0 seconds, not {value:g}"
     if key == "workers" and not 0 <= value <= MOST_WORKERS:
         return f"must be between 0 (one per core) and {MOST_WORKERS}, not {value}"
+    if key == "ignore":
+        try:
+            patterns_in(value)
+        except ValueError as error:
+            return f"does not fit: {error}"
     if key == "max-states" and value < 0:
         return f"must not be negative, but is {value}"
     return ""

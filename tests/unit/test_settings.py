@@ -34,7 +34,7 @@ def test_other_tools_may_write_what_they_like(tmp_path: Path) -> None:
 
 KNOWN = (
     "dir, check, fs, memory, tracer, strategies, budget, max-states, timeout, workers, executor, ray-address, "
-    "seed, cache, tear, scratch, output, namespaces, stacks, lint, equivalence, baseline, race"
+    "seed, cache, tear, scratch, output, namespaces, stacks, lint, ignore, equivalence, baseline, race"
 )
 WRONG = {
     'dirr = "x"': "unknown setting 'dirr'. Did you mean dir?",

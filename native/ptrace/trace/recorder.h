@@ -14,15 +14,17 @@
 
 struct pc_added;
 struct pc_grind;
+struct pc_ignored;
 struct pc_mappings;
 struct pc_stacks;
 struct pc_threads;
 
 struct pc_recorder {
     struct pc_writer *writer;
-    struct pc_stacks *stacks; /* NULL: no stacks wanted */
-    struct pc_grind *grind;   /* NULL: stores are not traced */
-    struct pc_added *added;   /* syncs that are put in; NULL: none */
+    struct pc_stacks *stacks;   /* NULL: no stacks wanted */
+    struct pc_grind *grind;     /* NULL: stores are not traced */
+    struct pc_added *added;     /* syncs that are put in; NULL: none */
+    struct pc_ignored *ignored; /* names that are no data; NULL: none */
     const struct pc_threads *threads;
     dev_t beside_dev; /* looks: of the files beside the data folder, whose inodes are none of it */
     bool several;     /* looks: the program has started another thread or process */
@@ -56,7 +58,8 @@ int pc_recorder_original(struct pc_recorder *recorder, const char *original);
 /* Whether the data folder is still found at its path. */
 bool pc_recorder_finds_dir(const struct pc_recorder *recorder);
 
-/* Where `path` (absolute, canonical) lies below the data folder: "" for the folder itself, NULL: outside. */
+/* Where `path` (absolute, canonical) lies below the data folder: "" for the folder itself, NULL: outside, or
+ * ignored. */
 const char *pc_below_dir(const struct pc_recorder *recorder, const char *path);
 
 /* Whether the file behind a descriptor of the tracer lies in the data folder. `status` is its fstat. */

@@ -16,6 +16,7 @@ from powercut.commands.names import (
     complete_tracers,
 )
 from powercut.errors import EnvironmentFailure
+from powercut.image.ignored import PATTERNS
 from powercut.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -93,6 +94,12 @@ _RECORD = (
         help="What to record: calls, memory (also stores into mapped files), or auto (default).",
     ),
     click.option("--stacks/--no-stacks", default=None, help="Record call stacks (default: yes)."),
+    click.option(
+        "--ignore",
+        metavar="PATTERNS",
+        help=f"Names that are no data, separated by commas. The default stands for {', '.join(PATTERNS)}.",
+    ),
+    click.option("--no-ignore", "ignore", flag_value="none", default=None, help="Test all names: --ignore none."),
 )
 
 

@@ -12,7 +12,6 @@ import os
 import stat
 import zlib
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from xxhash import xxh3_128_digest
 
 from powercut import _engine
 from powercut.arrays import distinct
+from powercut.image.ignored import leaves_out
 
 MOST_FOLDERS = 2000  # whose looks are kept one by one; deeper ones count for the folder above them
 # Mirrors native/engine/survey.c.
@@ -72,14 +72,8 @@ class Survey:
 
     def leaves_out(self, path: str) -> bool:
         """Whether the patterns leave a path out, or a folder above it."""
-        parts = path.split("/")
-        for count, name in enumerate(parts, 1):
-            whole = "/".join(parts[:count])
-            if whole in self._skip:
-                return True
-            if any(fnmatchcase(whole if "/" in pattern else name, pattern) for pattern in self._patterns):
-                return True
-        return False
+        skipped = any(path == place or path.startswith(place + "/") for place in self._skip)
+        return skipped or leaves_out(self._patterns, path)
 
     def path(self, row: int) -> bytes:
         """Where something is, from the folder."""

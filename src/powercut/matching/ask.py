@@ -7,11 +7,13 @@ state explains is undecided, not impossible.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from powercut.errors import UsageError
 from powercut.findings.places import Places
+from powercut.image.ignored import leaves_out
 from powercut.matching.matcher import Matcher
 from powercut.matching.observed import ObservedImage, join
 from powercut.matching.read_folder import read_folder
@@ -81,9 +83,10 @@ def _answer(
 
 
 def _untouched(timeline: Timeline) -> Callable[[bytes, bytes], bool]:
-    """Whether a name in a folder is of something that the trace leaves out, since the program did not touch it."""
+    """Whether a name in a folder is of something that the trace leaves out: ignored, or not touched."""
     tree, named = timeline.tree, timeline.index.names_in
     paths = {b"": ROOT} if timeline.trace.rest is not None else {}
+    ignored = [os.fsdecode(word) for word in timeline.trace.meta.get("ignore", b"").split(b"\0") if word]
     waiting = list(paths.items())
     while waiting:
         path, folder = waiting.pop()
@@ -93,6 +96,8 @@ def _untouched(timeline: Timeline) -> Callable[[bytes, bytes], bool]:
                 paths[waiting[-1][0]] = obj
 
     def is_foreign(folder: bytes, name: bytes) -> bool:
+        if ignored and leaves_out(ignored, os.fsdecode(join(folder, name))):
+            return True
         obj = paths.get(folder)
         return obj is not None and name not in tree.base.get(obj, {}) and name not in named.get(obj, ())
 

@@ -80,6 +80,7 @@ class RecordOptions:
         stop: once it is set, the program is ended as by Ctrl-C.
         boards: files in memory for modes of the memory tracer: a mode's name and a descriptor.
         added: a plan of syncs that the tracer puts in (`added`), None for none.
+        ignore: patterns of names whose changes are not recorded.
         survey: what the folder holds, if it may be shown without copying it.
         say: tells the user something.
     """
@@ -100,6 +101,7 @@ class RecordOptions:
     stop: Event | None = None
     boards: tuple[tuple[str, int], ...] = ()
     added: Path | None = None
+    ignore: tuple[str, ...] = ()
     survey: Survey | None = None
     say: Callable[[str], None] = lambda _: None
 
@@ -243,6 +245,7 @@ def _tracer_options(options: RecordOptions, copy: PrivateCopy | PrivateLayers) -
     if not options.namespaces:
         folder, original = copy.path, ["--original", str(options.folder)]
     more = [] if options.stacks else ["--no-stacks"]
+    more += [word for pattern in options.ignore for word in ("--ignore", pattern)]
     more += [] if options.added is None else ["--added", str(options.added)]
     return [str(call_tracer()), "--output", str(options.output), "--dir", str(folder), *original, *more]
 
@@ -331,7 +334,7 @@ def _finished(options: RecordOptions, copy: PrivateCopy | PrivateLayers, name: s
         trace = add_meta(options.output, {"dir": os.fsencode(options.folder), "copy": os.fsencode(copy.path)})
     if isinstance(copy, PrivateLayers):
         return Recording(trace, unexplained_in_layers(trace, copy), copy.left_out)
-    return Recording(trace, unexplained(trace, copy.path), copy.left_out)
+    return Recording(trace, unexplained(trace, copy.path, options.ignore), copy.left_out)
 
 
 def _workload_failure(name: str, ending: str, said: str, full: bool) -> EnvironmentFailure:

@@ -11,11 +11,12 @@ import json
 import os
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
+from powercut.image.ignored import leaves_out
 from powercut.image.image import Image
 from powercut.image.state_image import StateImage
 from powercut.model.filesystem import ONE_ROW
@@ -30,12 +31,11 @@ _PIECE = 1 << 20
 _TRIES, _NAP = 100, 0.01  # until layers that were in use can be shown again
 
 
-def unexplained(trace: Trace, folder: Path) -> list[str]:
-    """Paths, relative to the folder, that hold something else than the recording says."""
+def unexplained(trace: Trace, folder: Path, ignore: Sequence[str] = ()) -> list[str]:
+    """Paths, relative to the folder, that hold something else than the recording says; not of what is ignored."""
     timeline = Timeline(trace, ONE_ROW)
-    return sorted(
-        _Comparison(StateImage(timeline, State(timeline.end, Base.ISSUED, frozenset()))).differing(0, folder, "")
-    )
+    image = StateImage(timeline, State(timeline.end, Base.ISSUED, frozenset()))
+    return sorted(path for path in _Comparison(image).differing(0, folder, "") if not leaves_out(ignore, path))
 
 
 def unexplained_in_layers(trace: Trace, layers: PrivateLayers) -> list[str]:

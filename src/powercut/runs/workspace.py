@@ -14,6 +14,7 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure
+from powercut.image.ignored import patterns_in
 from powercut.image.survey import Survey, changed_since
 from powercut.model.filesystem import file_systems
 from powercut.model.memory import PAGE_CACHE
@@ -114,6 +115,7 @@ class Workspace:
             stacks=self.settings.stacks,
             skip=(self.output,),
             added=added,
+            ignore=patterns_in(self.settings.ignore),
             survey=self._survey(),
             say=self.say,
         )
@@ -126,7 +128,7 @@ class Workspace:
         if not self.namespaces() or self.settings.executor != "local" or not self.folder.is_dir():
             return None
         try:
-            survey = Survey(self.folder, skip=(self.output.resolve(),))
+            survey = Survey(self.folder, patterns_in(self.settings.ignore), (self.output.resolve(),))
         except OSError:
             return None
         return None if survey.foreign else survey
