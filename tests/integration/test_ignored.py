@@ -106,3 +106,22 @@ def test_patterns_are_of_names_or_of_paths() -> None:
     for wrong in ("/etc", "a,,b", ",".join(str(number) for number in range(MOST + 1))):
         with pytest.raises(ValueError, match="pattern"):
             patterns_in(wrong)
+
+
+MAPS = """
+import mmap, os, sys
+for name in sys.argv[1:]:
+    with open(name, "w+b") as file:
+        file.truncate(4096)
+        shared = mmap.mmap(file.fileno(), 4096)
+        shared[:5] = b"words"
+os.rename(os.open("saved", os.O_CREAT | os.O_WRONLY) and "saved", "named")
+"""
+
+
+@pytest.mark.parametrize("name", ["data.db-shm", "__db.001", "lock.mdb"])
+def test_memory_that_recovery_makes_anew_needs_no_memory_tracer(project: Path, name: str) -> None:
+    said: list[object] = []
+    run = powercut.explore([sys.executable, "-c", MAPS, name], lambda _: None, subscriber=said.append, **SETTINGS)
+    assert run.notes == []
+    assert not any("memory tracer" in event.text for event in said if isinstance(event, Said))

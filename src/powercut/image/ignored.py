@@ -6,6 +6,7 @@ pattern (as of the shell) is of names at any depth or, with a slash in it, of wh
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -30,6 +31,10 @@ PATTERNS = (
     "hsperfdata_*",
     ".powercut",
 )
+
+# What processes share through mappings while they run, and make anew when the first of them starts: SQLite's index of its
+# log, the regions of Berkeley DB, LMDB's table of readers. As in native/ptrace/calls/mappings.c.
+MADE_ANEW = ("*-shm", "__db.[0-9][0-9][0-9]", "lock.mdb")
 
 
 def patterns_in(text: str) -> tuple[str, ...]:
@@ -56,3 +61,8 @@ def leaves_out(patterns: Sequence[str], path: str) -> bool:
         for name, whole in zip(parts, wholes, strict=True)
         for pattern in patterns
     )
+
+
+def is_made_anew(path: bytes) -> bool:
+    """Whether a file only holds what processes share while they run: its stores need not be seen."""
+    return leaves_out(MADE_ANEW, os.fsdecode(path.rpartition(b"/")[2]))

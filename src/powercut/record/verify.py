@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
-from powercut.image.ignored import leaves_out
+from powercut.image.ignored import is_made_anew, leaves_out
 from powercut.image.image import Image
 from powercut.image.state_image import StateImage
 from powercut.model.filesystem import ONE_ROW
@@ -35,7 +35,8 @@ def unexplained(trace: Trace, folder: Path, ignore: Sequence[str] = ()) -> list[
     """Paths, relative to the folder, that hold something else than the recording says; not of what is ignored."""
     timeline = Timeline(trace, ONE_ROW)
     image = StateImage(timeline, State(timeline.end, Base.ISSUED, frozenset()))
-    return sorted(path for path in _Comparison(image).differing(0, folder, "") if not leaves_out(ignore, path))
+    found = (path for path in _Comparison(image).differing(0, folder, "") if not leaves_out(ignore, path))
+    return sorted(path for path in found if not is_made_anew(os.fsencode(path)))
 
 
 def unexplained_in_layers(trace: Trace, layers: PrivateLayers) -> list[str]:
@@ -76,7 +77,8 @@ def _enter(layers: PrivateLayers) -> None:
 def _in_view(trace: Trace, layers: PrivateLayers, below: Path) -> list[str]:
     timeline = Timeline(trace, ONE_ROW)
     image = StateImage(timeline, State(timeline.end, Base.ISSUED, frozenset()))
-    return sorted(_LayersComparison(image, layers, below).differing(0, layers.survey.folder, ""))
+    found = _LayersComparison(image, layers, below).differing(0, layers.survey.folder, "")
+    return sorted(path for path in found if not is_made_anew(os.fsencode(path)))
 
 
 class _Comparison:

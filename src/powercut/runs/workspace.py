@@ -14,7 +14,7 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure
-from powercut.image.ignored import patterns_in
+from powercut.image.ignored import is_made_anew, patterns_in
 from powercut.image.survey import Survey, changed_since
 from powercut.model.filesystem import file_systems
 from powercut.model.memory import PAGE_CACHE
@@ -154,9 +154,10 @@ class Workspace:
             self.say(many, warning=True)
         for note in first.notes:
             self.say(note, warning=True)
-        mapped = [number for number, thing in enumerate(first.tree.things) if thing.mapped]
+        mapped = [first.index.path_of(number) for number, thing in enumerate(first.tree.things) if thing.mapped]
+        mapped = [path for path in mapped if not is_made_anew(path)]
         if mapped:
-            names = ", ".join(first.index.path_of(obj).decode("utf-8", "replace") for obj in mapped[:3])
+            names = ", ".join(path.decode("utf-8", "replace") for path in mapped[:3])
             self.say(f"stores to shared mappings are not tested: {names}", warning=True)
         return timelines
 
