@@ -32,8 +32,8 @@ PATTERNS = (
     ".powercut",
 )
 
-# What processes share through mappings while they run, and make anew when the first of them starts: SQLite's index of its
-# log, the regions of Berkeley DB, LMDB's table of readers. As in native/ptrace/calls/mappings.c.
+# What processes share through mappings while they run, and make anew when the first of them starts: SQLite's index of
+# its log, the regions of Berkeley DB, LMDB's table of readers. As in native/ptrace/calls/mappings.c.
 MADE_ANEW = ("*-shm", "__db.[0-9][0-9][0-9]", "lock.mdb")
 
 

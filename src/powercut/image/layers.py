@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from powercut import _engine
+from powercut.errors import EnvironmentFailure
 from powercut.image.disk_index import DiskIndex
 from powercut.image.inotify import Watch
 from powercut.image.trash import empty_folder
@@ -40,6 +41,12 @@ def make_layer(upper: Path, folder: Path, hidden: Iterable[bytes]) -> None:
     os.utime(upper, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
+def is_mounted(folder: Path) -> bool:
+    """Whether something is mounted at a folder: then the folder above it does not hold it."""
+    wanted = os.fsencode(folder).replace(b"\\", b"\\134").replace(b" ", b"\\040").replace(b"\t", b"\\011")
+    return any(line.split()[4] == wanted for line in Path("/proc/self/mountinfo").read_bytes().splitlines())
+
+
 class Layers:
     """The layers of one image.
 
@@ -51,6 +58,12 @@ class Layers:
 
     def __init__(self, folder: Path, home: Path, hidden: Sequence[bytes]) -> None:
         """To be made while the folder's path still leads to the user's own; `hidden`: names in it not to be shown."""
+        if is_mounted(folder):
+            raise EnvironmentFailure(
+                "folder-mounted",
+                f"the images need the rest of {folder}, which is a mount point now.",
+                "Record the program again.",
+            )
         self._hidden = hidden
         self._folder = folder
         self._home = home
@@ -59,12 +72,19 @@ class Layers:
         self._mount = home / "shown"
         self._upper = home / "layers/upper"
         self._mounted = False
+        self._fresh = False  # nobody has been shown it yet
         self.root = self._mount / folder.name
         self.store = self._mount / f"store-{os.getpid()}-{os.urandom(8).hex()}"
         self.shown = folder.stat()
 
     def renew(self) -> None:
-        """Throw away all changes: the data folder's path shows the user's folder as it is."""
+        """Throw away all changes: the data folder's path shows the user's folder as it is.
+
+        It is another mount then; whoever is in the last one stays there.
+        """
+        if self._fresh:
+            self._fresh = False
+            return
         if self._mounted:
             _engine.unmount(self._folder)
             _engine.unmount(self._mount)
@@ -82,6 +102,11 @@ class Layers:
         self._mounted = True
         _engine.bind_mount(self.root, self._folder)
         self.shown = self._folder.stat()
+
+    def show(self) -> None:
+        """Have the folder shown before the first image is built, which then needs no other mount."""
+        self.renew()
+        self._fresh = True
 
     def holds(self, path: bytes) -> bool:
         """Whether the user's folder holds something at a path of the image."""

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from powercut import _engine
-from powercut.image.layers import make_layer
+from powercut.image.layers import is_mounted, make_layer
 from powercut.image.scratch import ScratchPolicy, make_scratch
 from powercut.image.survey import Survey
 from powercut.record.private_copy import FULL
@@ -119,9 +119,3 @@ def is_worth_it(survey: Survey) -> bool:
     """Whether layers cost less than a copy, in the recording and in every image."""
     things, size = _COPIED_FASTER
     return survey.left_out > 0 or len(survey.rows) > things or survey.size > size
-
-
-def is_mounted(folder: Path) -> bool:
-    """Whether something is mounted at a folder."""
-    wanted = os.fsencode(folder).replace(b"\\", b"\\134").replace(b" ", b"\\040").replace(b"\t", b"\\011")
-    return any(line.split()[4] == wanted for line in Path("/proc/self/mountinfo").read_bytes().splitlines())

@@ -162,7 +162,11 @@ class Workspace:
         return timelines
 
     def judging(self, timelines: Sequence[Timeline]) -> Judging:
-        return Judging(self.settings, self.cwd, self.check, timelines, self._shown_at(timelines[0].trace.folder))
+        trace = timelines[0].trace
+        views = self._shown_at(trace.folder)
+        if trace.rest is not None and not views and not (self.check is None and self.settings.check is None):
+            self.say(f"images hold only what the program touched, without the rest of {trace.folder}", warning=True)
+        return Judging(self.settings, self.cwd, self.check, timelines, views)
 
     def _shown_at(self, folder: str) -> bool:
         """Whether checks see images at the path of the data folder; with the built-in check nobody looks."""

@@ -106,6 +106,12 @@ class Judging:
                 "--executor ray runs checks that are commands, not Python functions.",
                 "Give a command as the check, or use --executor local.",
             )
+        if self.timelines[0].trace.rest is not None:
+            raise UsageError(
+                "rest-not-recorded",
+                "the trace holds only what the program touched; the nodes of a Ray cluster do not have the rest.",
+                "Record it again with --executor ray, or use --executor local.",
+            )
         return RayExecutor(self.timelines[0].trace.content, self.node_setup(), self.settings.ray_address)
 
     def node_setup(self) -> Setup:

@@ -157,7 +157,7 @@ class Worker:
         below = setup.images[0].below
         if setup.namespaces and below is not None:
             self._layers = Layers(setup.data_dir, home, below.hidden)
-            self._layers.renew()
+            self._layers.show()
             self._root, self._store = self._layers.root, self._layers.store
             return Place(setup.data_dir, setup.data_dir, own, layered=True)
         self._root, self._store = home / (setup.data_dir.name or "root"), home / ".store"
