@@ -79,20 +79,24 @@ struct pc_event {
     uint32_t path2;
 };
 
-/* Only calls that succeeded are recorded, with what they really did (a partial write gives its real length).
+/* An owner is the user id, and the group id shifted left by 32.
+ * Only calls that succeeded are recorded, with what they really did (a partial write gives its real length).
  * "inode" of a name operation is the inode the name stands for. */
 enum pc_event_kind {
-    /* The data folder before the program started; pid and tid are 0; parents before children. */
-    PC_SNAP_DIR = 1,  /* path, inode, extra: st_mode. The data folder itself comes first, path "" */
-    PC_SNAP_FILE = 2, /* path, inode, length: size, extra: st_mode. A second name of an inode comes again */
+    /* The data folder before the program started; pid and tid are 0; parents before children. They may stand
+     * behind all others: readers put them first. */
+    PC_SNAP_DIR = 1,  /* path, inode, extra: st_mode, offset: owner. The data folder itself comes first, path
+                         "".  length 1: it holds more names, of what nothing touched ("rest" among the META) */
+    PC_SNAP_FILE = 2, /* path, inode, length: size, extra: st_mode, offset: owner. A second name of an inode
+                         comes again */
     PC_SNAP_DATA = 3, /* inode, offset, length, data: content of a file; holes are not written */
     PC_SNAP_SYMLINK = 4, /* path, inode, length, data: target */
     PC_SNAP_OTHER = 5,   /* path, inode, extra: st_mode: fifo, socket, device: not modelled */
 
-    PC_CREATE = 10,  /* path, inode, extra: st_mode: open or mknod made a new regular file.
+    PC_CREATE = 10,  /* path, inode, extra: st_mode, offset: owner: open or mknod made a new regular file.
                         PC_FLAG_TMPFILE: no name yet (path 0). PC_FLAG_IMPORT: moved or linked in from outside;
                         a PC_WRITE with PC_FLAG_IMPORT follows with its content */
-    PC_MKDIR = 11,   /* path, inode, extra: st_mode */
+    PC_MKDIR = 11,   /* path, inode, extra: st_mode, offset: owner */
     PC_SYMLINK = 12, /* path, inode, length, data: target */
     PC_MKNOD = 13,   /* path, inode, extra: st_mode: fifo, socket, device */
     PC_LINK = 14,    /* path: old name (0 if by descriptor), path2: new name, inode */
@@ -259,9 +263,14 @@ enum pc_table_kind {
     PC_TABLE_STACK = 3,  /* array of struct pc_frame, innermost first: native frames, then Python frames,
                             then told ones */
     PC_TABLE_PYCODE = 4, /* struct pc_pycode and its three byte strings */
-    PC_TABLE_META = 5,   /* key, NUL, value: command (NUL between arguments), cwd, dir, tracer, exit
-                            ("exited N", "signaled N"), started (Unix seconds), runtime.PID (the runtime that is
-                            followed there:   language, NUL, version); the last one of a key holds */
+    PC_TABLE_META =
+        5, /* key, NUL, value: command (NUL between arguments), cwd, dir, tracer, exit
+              ("exited N", "signaled N"), started (Unix seconds), rest (what the data folder holds
+              besides what is recorded, image/survey.py), ignore
+              (patterns of names that are left out, NUL between them), ignored (how much of that was
+              changed, and the first), hidden (names in it not to be shown,
+              NUL between them), runtime.PID (the runtime that is followed there: language, NUL, version);
+               the last one of a key holds */
     PC_TABLE_TOLD =
         6, /* language, NUL, text: a stack as the language's own runtime tells it (told_format.h) */
 };

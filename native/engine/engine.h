@@ -24,6 +24,15 @@ PyObject *engine_bind_mount(PyObject *self, PyObject *args);
 PyObject *engine_mount_tmpfs(PyObject *self, PyObject *args);
 PyObject *engine_can_enter_view(PyObject *self, PyObject *args);
 PyObject *engine_install_filter(PyObject *self, PyObject *args);
+PyObject *engine_unmount(PyObject *self, PyObject *args);
+
+/* layers.c: a folder with a layer of changes over it. */
+PyObject *engine_mount_layers(PyObject *self, PyObject *args);
+PyObject *engine_enter_layers(PyObject *self, PyObject *args);
+PyObject *engine_try_layers(PyObject *self, PyObject *args);
+
+/* survey.c: what a folder holds, from outside. */
+PyObject *engine_survey(PyObject *self, PyObject *args);
 
 /* order.c: what survives or is lost together. */
 PyObject *engine_losses(PyObject *self, PyObject *args);

@@ -65,6 +65,17 @@ PyObject *engine_mount_tmpfs(PyObject *self, PyObject *args) {
     return done(path, NULL);
 }
 
+PyObject *engine_unmount(PyObject *self, PyObject *args) {
+    PyObject *path;
+    if (!PyArg_ParseTuple(args, "O&:unmount", PyUnicode_FSConverter, &path)) {
+        return NULL;
+    }
+    if (umount2(PyBytes_AS_STRING(path), MNT_DETACH) != 0) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AS_STRING(path));
+    }
+    return done(path, NULL);
+}
+
 /* In a child, whose namespaces vanish with it: everything a worker does at its start. */
 static void try_view(const char *folder, int report) {
     char error[ERROR_SIZE] = "";

@@ -11,6 +11,8 @@
 struct pc_channel_page *pc_page;
 struct pc_memory *pc_records;
 
+enum { MOST_ERRORS = 4095 }; /* what a system call returns below 0 is an error down to here */
+
 static Int inherited = -1; /* the channel as we got it */
 static Int channel = -1;
 
@@ -69,7 +71,8 @@ UInt pc_request_stack(ThreadId tid) {
 
 ULong pc_request_file(Int descriptor) {
     Long inode = ask(PC_REQUEST_FILE, (ULong)descriptor);
-    return inode < 0 ? 0 : (ULong)inode;
+    return inode < 0 && inode >= -MOST_ERRORS ? 0
+                                              : (ULong)inode; /* an overlay numbers files from 2^63 on, too */
 }
 
 void pc_note(const HChar *format, ...) {

@@ -2,8 +2,8 @@
  * data folder.
  *
  * Exit codes: 0 the program ran to its end, however it ended; 125 the tracer failed; 126 and 127 the program
- * could not be executed or found; 124 it mapped a data file for writing (--stop-at-mapping);
- * 130 interrupted. */
+ * could not be executed or found; 123 layers cannot do what it tried (--work); 124 it mapped a data file for
+ * writing (--stop-at-mapping); 130 interrupted. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -23,19 +23,22 @@
 #include "looks/looks.h"
 #include "stacks/capture.h"
 #include "start.h"
+#include "trace/ignored.h"
 #include "trace/recorder.h"
 #include "trace/snapshot.h"
 #include "tracer.h"
 #include "valgrind/processes.h"
 #include "view.h"
 
-enum { EXIT_MAPPED = 124, EXIT_TRACER = 125, EXIT_INTERRUPTED = 130 };
+enum { EXIT_STUCK = 123, EXIT_MAPPED = 124, EXIT_TRACER = 125, EXIT_INTERRUPTED = 130 };
 
 struct options {
     const char *output, *dir, *view;
+    const char *work;        /* with it, `view` is the upper layer of an overlay; NULL: a copy */
     const char *original;    /* the user's folder, if `dir` is a copy of it at another path */
     const char *memory_tool; /* NULL: stores are not traced */
-    const char *added;       /* a plan of syncs to put in; NULL: none */
+    struct pc_ignored ignored;
+    const char *added; /* a plan of syncs to put in; NULL: none */
     struct pc_grind_board boards[PC_GRIND_BOARDS];
     pid_t attach; /* 0: start a program */
     pid_t parent; /* we end when it does; 0: nobody in particular */
@@ -96,6 +99,8 @@ static struct options parse_options(int argc, char **argv) {
         {"original", required_argument, NULL, 'r'},
         {"added", required_argument, NULL, 'x'},
         {"parent", required_argument, NULL, 'P'},
+        {"work", required_argument, NULL, 'w'},
+        {"ignore", required_argument, NULL, 'i'},
         {NULL, 0, NULL, 0},
     };
     struct options options = {0};
@@ -111,6 +116,13 @@ static struct options parse_options(int argc, char **argv) {
             break;
         case 'v':
             options.view = optarg;
+            break;
+        case 'w':
+            options.work = optarg;
+            break;
+        case 'i':
+            if (!pc_ignored_add(&options.ignored, optarg))
+                die(EXIT_TRACER, "--ignore can be given %d times at most", PC_PATTERNS);
             break;
         case 'r':
             options.original = optarg;
@@ -215,6 +227,25 @@ static void write_exit(struct pc_recorder *recorder, int status) {
     pc_meta(recorder, "exit", text, strlen(text));
 }
 
+/* What the trace leaves out: by which patterns, how much of it was changed, and the first of that. */
+static void write_ignored(struct pc_recorder *recorder, const struct pc_ignored *ignored) {
+    char text[65536];
+    size_t length = 0;
+    for (unsigned i = 0; i < ignored->count; i++) {
+        size_t size = strlen(ignored->patterns[i]);
+        if (length + size + 1 > sizeof(text))
+            break;
+        memcpy(text + length, ignored->patterns[i], size + 1);
+        length += size + 1;
+    }
+    if (length > 0)
+        pc_meta(recorder, "ignore", text, length - 1);
+    if (ignored->seen.count == 0)
+        return;
+    length = (size_t)snprintf(text, sizeof(text), "%zu %s", ignored->seen.count, ignored->first);
+    pc_meta(recorder, "ignored", text, length);
+}
+
 /* Looks at the user's folder while its path still leads there, not to the copy. */
 static void look_at_original(struct pc_recorder *recorder, const struct options *options) {
     const char *original = options->original != NULL ? options->original : options->dir;
@@ -224,15 +255,24 @@ static void look_at_original(struct pc_recorder *recorder, const struct options 
 }
 
 /* Looks at the data folder before the program runs. */
-static void look_at_folder(struct pc_recorder *recorder, const char *dir) {
+static void look_at_folder(struct pc_recorder *recorder, const struct options *options) {
+    const char *dir = options->dir;
     char real[PATH_MAX];
     if (realpath(dir, real) != NULL && strcmp(real, dir) != 0)
         die(EXIT_TRACER, "--dir must be a canonical path: %s instead of %s", real, dir);
     int error = pc_recorder_start(recorder, dir);
-    if (error == 0)
+    /* What the program touches of a folder below an overlay is still there when the program has ended. */
+    if (error == 0 && options->work == NULL)
         error = pc_snapshot(recorder);
     if (error != 0)
         die(EXIT_TRACER, "cannot read the data folder %s: %s", dir, strerror(error));
+}
+
+/* Shows the program the copy, or the layers, at the folder's own path. */
+static int enter(const struct options *options, char *error, size_t size) {
+    if (options->work == NULL)
+        return pc_enter_view(options->view, options->dir, error, size);
+    return pc_enter_layers(options->view, options->work, options->dir, error, size) < 0;
 }
 
 /* Gets the program to where it will run, traced, at the next pc_start_go. */
@@ -245,11 +285,11 @@ static void prepare(struct pc_recorder *recorder, struct options *options) {
     } else {
         failed = pc_start_outputs(&options->start, error, sizeof(error));
         if (failed == 0 && options->view != NULL)
-            failed = pc_enter_view(options->view, options->dir, error, sizeof(error));
+            failed = enter(options, error, sizeof(error));
     }
     if (failed != 0)
         die(EXIT_TRACER, "%s", error);
-    look_at_folder(recorder, options->dir);
+    look_at_folder(recorder, options);
     if (options->memory_tool != NULL) {
         recorder->grind =
             pc_grind_open(recorder, options->memory_tool, options->boards, error, sizeof(error));
@@ -277,6 +317,7 @@ static bool is_hidden(const struct pc_recorder *recorder, const struct options *
 static int finish(struct pc_recorder *recorder, struct options *options, struct pc_run run) {
     char error[PATH_MAX + 256];
     int code = pc_start_failure(&options->start, error, sizeof(error));
+    write_ignored(recorder, &options->ignored);
     write_exit(recorder, run.status);
     int lost = pc_writer_close(recorder->writer);
     pc_number_set_free(&recorder->inodes);
@@ -287,9 +328,22 @@ static int finish(struct pc_recorder *recorder, struct options *options, struct 
         die(code, "%s", error);
     if (run.end == PC_RUN_MAPPED)
         return EXIT_MAPPED;
+    if (run.end == PC_RUN_STUCK)
+        return EXIT_STUCK;
     if (run.end == PC_RUN_ENDED && is_hidden(recorder, options))
         die(EXIT_TRACER, "another file system was mounted over %s while the program ran", options->dir);
     return run.end == PC_RUN_INTERRUPTED ? EXIT_INTERRUPTED : 0;
+}
+
+/* The device of the folder that a file is in. */
+static dev_t device_of_folder(const char *path, dev_t otherwise) {
+    char folder[PATH_MAX];
+    struct stat status;
+    snprintf(folder, sizeof(folder), "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL)
+        slash[1] = '\0';
+    return slash != NULL && stat(folder, &status) == 0 ? status.st_dev : otherwise;
 }
 
 /* --looks: the same for what a program looks at. */
@@ -297,6 +351,7 @@ static int record_looks(struct pc_recorder *recorder, const struct options *opti
     int status = -1, error = pc_recorder_start(recorder, options->dir);
     if (error != 0)
         die(EXIT_TRACER, "cannot read the data folder %s: %s", options->dir, strerror(error));
+    recorder->beside_dev = device_of_folder(options->output, recorder->dir_dev);
     pc_looks_start(recorder);
     error = pc_looks_run(recorder, options->memory_tool, options->start.argv, options->start.cwd, &status);
     if (error != 0)
@@ -326,6 +381,8 @@ int main(int argc, char **argv) {
         return record_looks(&recorder, &options);
     recorder.shortcuts = !options.no_shortcuts;
     recorder.stop_at_mapping = options.stop_at_mapping;
+    recorder.layered = options.work != NULL;
+    recorder.ignored = &options.ignored;
     if (!options.no_stacks)
         recorder.stacks = pc_stacks_new(recorder.writer);
     if (options.added != NULL && recorder.stacks != NULL) {

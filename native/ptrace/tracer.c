@@ -472,6 +472,8 @@ struct pc_run pc_tracer_run(struct pc_recorder *recorder, pid_t first) {
             stop_early(&tracer, PC_RUN_INTERRUPTED);
         if (recorder->mapped && !tracer.killing)
             stop_early(&tracer, PC_RUN_MAPPED);
+        if (recorder->stuck && !tracer.killing)
+            stop_early(&tracer, PC_RUN_STUCK);
         if (pc_writer_error(recorder->writer) != 0 && !tracer.killing)
             stop_early(&tracer, PC_RUN_WRITER);
     }

@@ -9,6 +9,7 @@
 enum pc_run_end {
     PC_RUN_ENDED,       /* the program ran to its end */
     PC_RUN_INTERRUPTED, /* SIGINT or SIGTERM to the tracer: everything was killed */
+    PC_RUN_STUCK,       /* layers cannot do what the data folder itself can: everything was killed */
     PC_RUN_MAPPED, /* it mapped a data file for writing, and was to be stopped there: everything was killed */
     PC_RUN_WRITER, /* the trace could not be written on: everything was killed */
 };

@@ -14,4 +14,21 @@
  * the reason in `error`. */
 int pc_enter_view(const char *source, const char *target, char *error, size_t error_size);
 
+/* How an overlay tells one file from another, best first. Each is what the kernel and the privilege allow. */
+enum pc_layers {
+    PC_LAYERS_LINKS = 1, /* files with several names stay one file when they are changed */
+    PC_LAYERS_PLAIN = 2, /* ... they do not */
+    PC_LAYERS_USER = 3,  /* without privilege: nor can folders of the lower layer be renamed */
+};
+
+/* Mounts an overlay at `target`: what `lower` holds, and what is changed goes to `upper`, with `work` beside
+ * it on the same file system. Numbers of files are the same before and after a change. `target` may be
+ * `lower`. In the caller's mount namespace, which must be its own. Returns an enum pc_layers, or -errno with
+ * the reason in `error`. */
+int pc_mount_layers(const char *lower, const char *upper, const char *work, const char *target, char *error,
+                    size_t error_size);
+
+/* pc_enter_view, with such an overlay in the place of the bind: `target` is its lower layer, too. */
+int pc_enter_layers(const char *upper, const char *work, const char *target, char *error, size_t error_size);
+
 #endif

@@ -104,6 +104,21 @@ def mount_tmpfs(path: _Path, options: str, /) -> None:
 def can_enter_view() -> tuple[bool, str]:
     """Whether this process could enter a private view, and the reason when it could not."""
 
+def unmount(path: _Path, /) -> None:
+    """Take the last mount from a folder, in this mount namespace; whoever is still in it keeps it."""
+
+def mount_layers(lower: _Path, upper: _Path, work: _Path, target: _Path, /) -> int:
+    """Mount an overlay at `target`; 1: files with several names stay one, 2: they do not, 3: nor do folders move."""
+
+def enter_layers(upper: _Path, work: _Path, target: _Path, /) -> int:
+    """Move into a mount namespace of our own, with an overlay at a folder that is its own lower layer."""
+
+def try_layers(upper: _Path, work: _Path, target: _Path, name: _Path, /) -> tuple[int, str, int]:
+    """Try `enter_layers`, and to change a file of the folder; what it says, or 0 and why not; the file's inode."""
+
+def survey(path: _Path, patterns: tuple[bytes, ...], /) -> tuple[bytes, bytes, int, int, bytes]:
+    """Rows and paths of all that a folder holds; how much was left out, how much is on other devices, the first."""
+
 def install_filter() -> None:
     """Install the tracer's system-call filter in this process."""
 

@@ -17,6 +17,7 @@ import msgspec
 
 from powercut.errors import UsageError, suggestion
 from powercut.findings.baseline import DEFAULT as BASELINE
+from powercut.image.ignored import NONE, patterns_in
 from powercut.model.filesystem import DEFAULT, file_systems
 from powercut.model.memory import AUTO, memory
 from powercut.states.strategy_order import strategies
@@ -68,6 +69,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         stacks: record call stacks.
         runtimes: put agents into the environment, through which runtimes of other languages tell lines.
         lint: also run lint on the trace.
+        ignore: names that are no data, as patterns separated by commas: programs and checks see them, but they are not
+            tested; `default` stands for what tools make anew or own, `none` for nothing.
         equivalence: skip states that the check cannot tell apart: always, never, or (by default) as long as it saves
             time.
         fork_checks: start a check once and fork it for each state, where that is safe; if false, start it for each.
@@ -97,6 +100,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     stacks: bool = True
     runtimes: bool = True
     lint: bool = True
+    ignore: str = "default"
     equivalence: bool | None = None
     fork_checks: bool = True
     baseline: str = BASELINE
@@ -168,7 +172,13 @@ def _section(content: dict[str, Any]) -> Any:
 
 def _plain(key: str, value: Any) -> Any:
     """TOML and Python have more than the text of the command line: fs = ["xfs", "btrfs"], budget = 30, paths."""
-    if key in ("fs", "strategies") and isinstance(value, list) and all(isinstance(name, str) for name in value):
+    if key == "ignore" and isinstance(value, list) and not value:
+        return NONE
+    if (
+        key in ("fs", "strategies", "ignore")
+        and isinstance(value, list)
+        and all(isinstance(name, str) for name in value)
+    ):
         return ",".join(value)
     if key == "budget" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
@@ -206,6 +216,11 @@ def _wrong(key: str, value: Any) -> str:
         return f"must be more than 0 seconds, not {value:g}"
     if key == "workers" and not 0 <= value <= MOST_WORKERS:
         return f"must be between 0 (one per core) and {MOST_WORKERS}, not {value}"
+    if key == "ignore":
+        try:
+            patterns_in(value)
+        except ValueError as error:
+            return f"does not fit: {error}"
     if key == "max-states" and value < 0:
         return f"must not be negative, but is {value}"
     return ""

@@ -28,7 +28,9 @@ CHUNKS = [(0, 1), (0, 3), (2, 4), (4094, 4), (4096, 2), (0, 4096), (4000, 5000)]
 class RunMaker:
     """Makes random operations that are valid one after the other."""
 
-    def __init__(self, seed: int, kinds: list[str] | None = None) -> None:
+    def __init__(self, seed: int, kinds: list[str] | None = None, *, zeros: bool = False) -> None:
+        """`zeros`: every second write is of zeros."""
+        self.zeros = zeros
         self.random = random.Random(seed)
         self.kinds = kinds or KINDS
         self.world = World()
@@ -94,7 +96,8 @@ class RunMaker:
             at, size = rnd.choice(CHUNKS)
             if rnd.random() < 0.3:
                 at = self.world.size[paths[path]]
-            data = bytes(rnd.choice(b"ABCDEF") for _ in range(4)) * (size // 4 + 1)
+            letters = b"\0" if self.zeros and rnd.random() < 0.5 else b"ABCDEF"
+            data = bytes(rnd.choice(letters) for _ in range(4)) * (size // 4 + 1)
             return ("write", path, at, data[:size], rnd.choice(["", "", "", "", "sync", "dsync", "direct"]))
         if kind == "truncate":
             return ("truncate", path, rnd.choice([0, 2, 4096, 4097]))

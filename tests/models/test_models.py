@@ -91,6 +91,16 @@ def test_torn_sectors_equal_the_twin() -> None:
     assert min(done.values()) > 400
 
 
+def test_zeros_over_nothing_are_no_updates_and_no_image_is_missing() -> None:
+    done = none_yet()
+    kinds = ["create", "write", "write", "write", "truncate", "falloc", "fsync", "fdatasync", "sync", "rename", "link"]
+    for seed in range(600):
+        made = RunMaker(seed, kinds, zeros=True).make(2 + seed % 7)
+        trace, until = to_trace(made), len(made) - 1 if seed % 3 else seed % len(made)
+        done.update({row.name: _compare_row(Timeline(trace, row), made, until) for row in ROWS})
+    assert min(done.values()) > 300
+
+
 def test_a_sync_left_out_is_as_if_it_had_never_been() -> None:
     done = none_yet()
     for seed in range(1000):

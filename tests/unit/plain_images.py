@@ -74,6 +74,9 @@ class PlainImage:
     def xattrs(self, obj: int) -> Mapping[bytes, bytes]:
         return self.things[obj].xattrs
 
+    def owner(self, obj: int) -> tuple[int, int]:
+        return os.geteuid(), os.getegid()
+
     def add(self, obj: int, parent: int, name: bytes, **what: object) -> Thing:
         thing = self.things[obj] = Thing(**what)  # type: ignore[arg-type]
         self.things[parent].entries[name] = obj
@@ -90,6 +93,8 @@ class PlainImage:
 
 class PlainTimeline:
     """States are numbers of written-down images; changes are found by comparing, or everything is said to change."""
+
+    below = None
 
     def __init__(self, images: list[PlainImage], superset: bool = False) -> None:
         self.images = images

@@ -200,8 +200,8 @@ def test_functions_too_far_above_others_are_left_out_and_that_is_said() -> None:
 
 def twice(program: Program, name: str, first: int, second: int, blocks: int = 1) -> None:
     with program.at("main:1"):
-        program.write("f:1", name, first * 4096, bytes(4096 * blocks))
-        program.write("f:2", name, second * 4096, bytes(4096 * blocks))
+        program.write("f:1", name, first * 4096, b"x" * 4096 * blocks)
+        program.write("f:2", name, second * 4096, b"x" * 4096 * blocks)
     for _ in range(12):  # far enough apart in time
         program.event(Kind.SYNC, "g:1")
 

@@ -484,3 +484,22 @@ def test_a_full_disk_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(ScratchError, match="--scratch"):
         folder.move_to(state(0))
     folder.close()
+
+
+def test_more_names_than_the_kernels_queue_holds(tmp_path: Path) -> None:
+    """Building, and every move, tells of more changes than inotify keeps; nothing is lost and nothing built again."""
+    held = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    many, few = PlainImage(), PlainImage()
+    few.add(1, 0, b"kept", kind=FILE, content=b"x")
+    many.add(1, 0, b"kept", kind=FILE, content=b"x")
+    for number in range(2, min(held, 16384) // 2 + 100):  # at least two events each
+        many.add(number, 0, b"%d" % number, kind=FILE, content=b"y")
+    folder = ImageFolder(tmp_path / "root", tmp_path / "store", PlainTimeline([many, few, many]))
+    for number, image in enumerate([many, few, many]):
+        folder.move_to(state(number))
+        assert found(tmp_path / "root") == expected(image)
+    assert folder.rebuilds == 1
+    (tmp_path / "root/kept").write_bytes(b"changed")  # it is still watched
+    folder.move_to(state(2))
+    assert found(tmp_path / "root") == expected(many)
+    folder.close()

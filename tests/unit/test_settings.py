@@ -34,7 +34,7 @@ def test_other_tools_may_write_what_they_like(tmp_path: Path) -> None:
 
 KNOWN = (
     "dir, any-folder, check, fs, memory, tracer, strategies, budget, max-states, timeout, workers, executor, "
-    "ray-address, seed, cache, tear, scratch, output, namespaces, stacks, runtimes, lint, equivalence, "
+    "ray-address, seed, cache, tear, scratch, output, namespaces, stacks, runtimes, lint, ignore, equivalence, "
     "fork-checks, baseline, race"
 )
 WRONG = {

@@ -174,7 +174,7 @@ def test_all_rows_have_their_turn_of_a_strategy_before_the_next_one_begins() -> 
 
 
 def test_a_tired_row_leaves_the_queue_to_the_others() -> None:
-    ops = [("create", "a"), *(("write", "a", 4096 * block, bytes(4096), "") for block in range(30))]
+    ops = [("create", "a"), *(("write", "a", 4096 * block, b"x" * 4096, "") for block in range(30))]
     timelines, tired = dict(enumerate(timelines_of(ops, "posix", "xfs"))), set[int]()
     rows = []
     for number, _, _ in islice(joint_queue(timelines, 0, ["samples"], tired), 5 * FIRST_TURN):

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,12 +22,21 @@ static enum pc_verdict enter_mmap(struct pc_recorder *recorder, struct pc_thread
     return S_ISREG(call->status.st_mode) ? PC_WATCH : PC_SKIP;
 }
 
-/* SQLite's index of its log is mapped and written, and made anew after a crash: no reason to look closer. */
+/* What processes share while they run is mapped and written, and made anew after a crash: no reason to look
+ * closer. The same names as MADE_ANEW in src/powercut/image/ignored.py. */
+static const char *const made_anew[] = {"*-shm", "__db.[0-9][0-9][0-9]", "lock.mdb"};
+
 static bool is_volatile(const struct pc_thread *thread) {
     char link[64], path[PATH_MAX];
     snprintf(link, sizeof(link), "/proc/%d/fd/%d", thread->tid, (int)thread->call.arg[4]);
-    ssize_t length = readlink(link, path, sizeof(path));
-    return length > 4 && memcmp(path + length - 4, "-shm", 4) == 0;
+    ssize_t length = readlink(link, path, sizeof(path) - 1);
+    path[length < 0 ? 0 : length] = '\0';
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof(made_anew) / sizeof(made_anew[0]); i++) {
+        if (fnmatch(made_anew[i], slash + 1, 0) == 0)
+            return true;
+    }
+    return false;
 }
 
 static void leave_mmap(struct pc_recorder *recorder, struct pc_thread *thread) {

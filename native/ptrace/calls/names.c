@@ -64,6 +64,7 @@ static struct pc_event event_at_place(struct pc_recorder *recorder, struct pc_th
     event.path = pc_name(recorder, pc_below_dir(recorder, place->path));
     event.inode = place->status.st_ino;
     event.extra = place->status.st_mode;
+    event.offset = pc_owner(&place->status);
     return event;
 }
 
@@ -102,7 +103,7 @@ static void leave_symlink(struct pc_recorder *recorder, struct pc_thread *thread
         return;
     ssize_t length = readlinkat(thread->call.to.parent, thread->call.to.last, target, sizeof(target));
     struct pc_event event = event_at_place(recorder, thread, PC_SYMLINK);
-    event.extra = 0;
+    event.extra = event.offset = 0;
     event.length = length < 0 ? 0 : (uint64_t)length;
     event.data = pc_writer_blob(recorder->writer, target, event.length);
     pc_emit(recorder, &event);
@@ -120,6 +121,7 @@ static void leave_remove(struct pc_recorder *recorder, struct pc_thread *thread)
     uint64_t left = folder || place->status.st_nlink == 0 ? 0 : place->status.st_nlink - 1;
     struct pc_event event = event_at_place(recorder, thread, folder ? PC_RMDIR : PC_UNLINK);
     event.extra = left;
+    event.offset = 0;
     pc_emit(recorder, &event);
     if (left == 0)
         pc_number_set_drop(&recorder->inodes, place->status.st_ino);

@@ -87,6 +87,7 @@ static void emit_create(struct pc_recorder *recorder, struct pc_thread *thread, 
     struct pc_event event = pc_event_of(recorder, thread, PC_CREATE);
     event.inode = status->st_ino;
     event.extra = status->st_mode;
+    event.offset = pc_owner(status);
     if (is_tmpfile(thread->call.flags)) {
         event.flags = PC_FLAG_TMPFILE;
     } else {

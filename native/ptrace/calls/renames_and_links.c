@@ -84,6 +84,8 @@ static bool done(struct pc_recorder *recorder, struct pc_thread *thread, const c
                 "%s from %s to %s failed with EXDEV because the data folder is a separate mount while "
                 "recorded: choose --dir so that it contains both",
                 what, call->from.path, call->to.path);
+    if (call->result == -EXDEV && recorder->layered && call->from.inside && call->to.inside)
+        recorder->stuck = true;
     if (call->result < 0)
         return false;
     if (!call->from.exists || !call->to.known) {
@@ -145,6 +147,7 @@ static void emit_import(struct pc_recorder *recorder, struct pc_thread *thread) 
     event.path = name_of(recorder, to);
     event.inode = to->status.st_ino;
     event.extra = to->status.st_mode;
+    event.offset = pc_owner(&to->status);
     pc_emit(recorder, &event);
     pc_number_set_add(&recorder->inodes, to->status.st_ino);
     if (to->status.st_size > 0)

@@ -50,8 +50,8 @@ static bool stays_outside(const struct pc_recorder *recorder, const char *name) 
 
 static void look_name(struct pc_recorder *recorder, const struct stat *folder, const char *name,
                       const struct stat *found) {
-    bool here = folder->st_dev == recorder->dir_dev;
-    bool there = found != NULL && found->st_dev == recorder->dir_dev;
+    bool here = pc_looks_at(recorder, folder->st_dev);
+    bool there = found != NULL && pc_looks_at(recorder, found->st_dev);
     if (!here && !there)
         return;
     struct pc_event event = {.kind = PC_LOOK_NAME};
@@ -200,7 +200,7 @@ void pc_look_walk(struct pc_recorder *recorder, struct pc_thread *thread, int di
 
 void pc_look(struct pc_recorder *recorder, const struct stat *status, enum pc_event_kind kind,
              uint64_t offset, uint64_t length) {
-    if (status->st_dev != recorder->dir_dev)
+    if (!pc_looks_at(recorder, status->st_dev))
         return;
     struct pc_event event = {.kind = (uint16_t)kind, .inode = status->st_ino};
     event.offset = offset;

@@ -15,6 +15,7 @@
 
 #include "added_syncs/added.h"
 #include "stacks/capture.h"
+#include "trace/ignored.h"
 #include "valgrind/processes.h"
 
 /* File systems whose writes never wait for another process, so that the tracer may do them. FUSE is the one
@@ -68,7 +69,9 @@ const char *pc_below_dir(const struct pc_recorder *recorder, const char *path) {
         return NULL;
     if (path[length] == '\0')
         return path + length;
-    return path[length] == '/' ? path + length + 1 : NULL;
+    if (path[length] != '/' || pc_is_ignored(recorder->ignored, path + length + 1))
+        return NULL;
+    return path + length + 1;
 }
 
 bool pc_fd_path(int fd, char *path, size_t size) {

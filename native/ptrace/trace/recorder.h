@@ -14,24 +14,29 @@
 
 struct pc_added;
 struct pc_grind;
+struct pc_ignored;
 struct pc_mappings;
 struct pc_stacks;
 struct pc_threads;
 
 struct pc_recorder {
     struct pc_writer *writer;
-    struct pc_stacks *stacks; /* NULL: no stacks wanted */
-    struct pc_grind *grind;   /* NULL: stores are not traced */
-    struct pc_added *added;   /* syncs that are put in; NULL: none */
+    struct pc_stacks *stacks;   /* NULL: no stacks wanted */
+    struct pc_grind *grind;     /* NULL: stores are not traced */
+    struct pc_added *added;     /* syncs that are put in; NULL: none */
+    struct pc_ignored *ignored; /* names that are no data; NULL: none */
     const struct pc_threads *threads;
-    bool several;                 /* looks: the program has started another thread or process */
-    bool own_mount;               /* looks: the data folder can be reached only across a mount point */
-    int root, cwd;                /* looks: the program's root and current folder, O_PATH; -1: not opened */
+    dev_t beside_dev; /* looks: of the files beside the data folder, whose inodes are none of it */
+    bool several;     /* looks: the program has started another thread or process */
+    bool own_mount;   /* looks: the data folder can be reached only across a mount point */
+    int root, cwd;    /* looks: the program's root and current folder, O_PATH; -1: not opened */
     struct pc_mappings *mappings; /* looks: NULL: mapped pages are not followed */
     pid_t program;                /* looks: the process whose end is the end */
     int ended;                    /* looks: its wait status, if that was taken early; -1: it was not */
     bool stop_at_mapping;         /* end the program as soon as it maps a data file for writing */
     bool mapped;                  /* it did */
+    bool layered;                 /* the data folder is an overlay, of which some cannot move folders */
+    bool stuck;                   /* the program tried that: it would have worked in the folder itself */
     bool shortcuts;               /* plain writes may be done in the program's place: pc_emulate_write */
     const char *dir;              /* canonical path of the data folder, as the program sees it */
     size_t dir_length;
@@ -53,7 +58,8 @@ int pc_recorder_original(struct pc_recorder *recorder, const char *original);
 /* Whether the data folder is still found at its path. */
 bool pc_recorder_finds_dir(const struct pc_recorder *recorder);
 
-/* Where `path` (absolute, canonical) lies below the data folder: "" for the folder itself, NULL: outside. */
+/* Where `path` (absolute, canonical) lies below the data folder: "" for the folder itself, NULL: outside, or
+ * ignored. */
 const char *pc_below_dir(const struct pc_recorder *recorder, const char *path);
 
 /* Whether the file behind a descriptor of the tracer lies in the data folder. `status` is its fstat. */
@@ -65,6 +71,16 @@ bool pc_fd_path(int fd, char *path, size_t size);
 /* An event of this thread's call, with its stack, to be completed and given to pc_emit. */
 struct pc_event pc_event_of(struct pc_recorder *recorder, struct pc_thread *thread, enum pc_event_kind kind);
 void pc_emit(struct pc_recorder *recorder, const struct pc_event *event);
+
+/* Whether looks at files of a device count. */
+static inline bool pc_looks_at(const struct pc_recorder *recorder, dev_t device) {
+    return device == recorder->dir_dev || device == recorder->beside_dev;
+}
+
+/* Who owns a file, as events have it. */
+static inline uint64_t pc_owner(const struct stat *status) {
+    return status->st_uid | (uint64_t)status->st_gid << 32;
+}
 
 /* The interned id of a path or name. */
 uint32_t pc_name(struct pc_recorder *recorder, const char *bytes);

@@ -10,21 +10,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace/ignored.h"
+
 enum { PIECE = 16 << 20 }; /* bytes in one PC_SNAP_DATA at most */
 
 struct walk {
     struct pc_recorder *recorder;
-    char path[PATH_MAX]; /* below the data folder */
+    struct pc_number_set ignored; /* inodes of what is no data: there, but nobody follows it */
+    char path[PATH_MAX];          /* below the data folder */
     size_t length;
 };
 
 static void walk_folder(struct walk *walk, int folder);
+
+/* False if the inode was known. */
+static bool remember(struct walk *walk, uint64_t inode) {
+    bool ignored = pc_ignores(walk->recorder->ignored, walk->path);
+    return pc_number_set_add(ignored ? &walk->ignored : &walk->recorder->inodes, inode);
+}
 
 static struct pc_event snap_event(struct walk *walk, enum pc_event_kind kind, const struct stat *status) {
     struct pc_event event = {.kind = (uint16_t)kind};
     event.path = pc_writer_string(walk->recorder->writer, walk->path, walk->length);
     event.inode = status->st_ino;
     event.extra = status->st_mode;
+    event.offset = pc_owner(status);
     return event;
 }
 
@@ -72,7 +82,7 @@ static void snap_file(struct walk *walk, int folder, const char *name, const str
     struct pc_event event = snap_event(walk, PC_SNAP_FILE, status);
     event.length = (uint64_t)status->st_size;
     pc_emit(walk->recorder, &event);
-    bool first_name = pc_number_set_add(&walk->recorder->inodes, status->st_ino);
+    bool first_name = remember(walk, status->st_ino);
     if (!first_name || status->st_size == 0)
         return;
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
@@ -86,17 +96,17 @@ static void snap_symlink(struct walk *walk, int folder, const char *name, const 
     char target[PATH_MAX];
     ssize_t length = readlinkat(folder, name, target, sizeof(target));
     struct pc_event event = snap_event(walk, PC_SNAP_SYMLINK, status);
-    event.extra = 0;
+    event.extra = event.offset = 0;
     event.length = length < 0 ? 0 : (uint64_t)length;
     event.data = pc_writer_blob(walk->recorder->writer, target, event.length);
     pc_emit(walk->recorder, &event);
-    pc_number_set_add(&walk->recorder->inodes, status->st_ino);
+    remember(walk, status->st_ino);
 }
 
 static void snap_folder(struct walk *walk, int parent, const char *name, const struct stat *status) {
     struct pc_event event = snap_event(walk, PC_SNAP_DIR, status);
     pc_emit(walk->recorder, &event);
-    pc_number_set_add(&walk->recorder->inodes, status->st_ino);
+    remember(walk, status->st_ino);
     int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (folder >= 0)
         walk_folder(walk, folder); /* closes it */
@@ -124,7 +134,7 @@ static void snap_name(struct walk *walk, int folder, const char *name) {
     } else {
         struct pc_event event = snap_event(walk, PC_SNAP_OTHER, &status);
         pc_emit(walk->recorder, &event);
-        pc_number_set_add(&walk->recorder->inodes, status.st_ino);
+        remember(walk, status.st_ino);
     }
 }
 
@@ -197,6 +207,7 @@ int pc_snapshot(struct pc_recorder *recorder) {
         pc_number_set_add(&recorder->inodes, status.st_ino);
         walk_folder(walk, folder);
     }
+    pc_number_set_free(&walk->ignored);
     free(walk);
     return error;
 }

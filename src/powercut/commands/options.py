@@ -16,6 +16,7 @@ from powercut.commands.names import (
     complete_tracers,
 )
 from powercut.errors import EnvironmentFailure
+from powercut.image.ignored import PATTERNS
 from powercut.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -107,6 +108,12 @@ _RECORD = (
         default=None,
         help="Let Node, Python and Java tell lines, through variables of the environment (default: yes).",
     ),
+    click.option(
+        "--ignore",
+        metavar="PATTERNS",
+        help=f"Names that are no data, separated by commas. The default stands for {', '.join(PATTERNS)}.",
+    ),
+    click.option("--no-ignore", "ignore", flag_value="none", default=None, help="Test all names: --ignore none."),
 )
 
 

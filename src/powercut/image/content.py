@@ -1,4 +1,4 @@
-"""Bringing one object on disk in line with the image: bytes, length, mode, extended attributes.
+"""Bringing one object on disk in line with the image: bytes, length, owner, mode, extended attributes.
 
 Before: the node says what the disk holds and where it may differ from the image. After: nothing differs, and the node
 says so. Only what may differ is read or written; holes stay holes.
@@ -12,6 +12,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from xxhash import xxh3_64_intdigest
 
@@ -64,10 +65,16 @@ def _forget_sums(node: Node, kept: int) -> None:
 
 
 def update_attributes(path: bytes, obj: int, node: Node, image: Image, written: bool = True) -> None:
-    """Bring mode and extended attributes in line."""
+    """Bring owner, mode and extended attributes in line."""
     if node.meta:
         _update_xattrs(path, node, image.xattrs(obj))
         node.meta = False
+    owner = image.owner(obj)
+    if owner != node.owner:
+        with suppress(OSError):  # only root can give files away
+            os.chown(path, *owner, follow_symlinks=False)
+            written = True  # which clears set-id bits
+        node.owner = owner
     mode = image.mode(obj)
     if mode != node.mode or (written and mode & 0o6000):  # writing can clear set-id bits
         os.chmod(path, mode)

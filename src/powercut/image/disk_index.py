@@ -19,6 +19,7 @@ from powercut.image.inotify import Watch
 from powercut.states.objects import ObjectKind
 
 ROOT = 0
+_TOLD_AT_ONCE = 1000  # names changed between two looks at the kernel's queue, which holds 16,384 events by default
 Entry = tuple[int, bytes]
 
 
@@ -26,14 +27,16 @@ Entry = tuple[int, bytes]
 class Node:
     """One object that exists on disk, what is known to be in it, and what has to be done to it.
 
-    A node without names waits in the store. ``size``, ``mode`` and ``xattrs`` are what the disk holds; ``xattrs`` None
-    is unknown. ``blocks`` may differ from the image (None: all of them may), as may everything behind ``low``; with
-    ``doubted``, a check may have changed anything. ``sums`` are check sums of pieces as they should be.
+    A node without names waits in the store. ``size``, ``mode``, ``owner`` and ``xattrs`` are what the disk holds;
+    ``xattrs`` None is unknown. ``blocks`` may differ from the image (None: all of them may), as may everything behind
+    ``low``; with ``doubted``, a check may have changed anything. ``sums`` are check sums of pieces as they should be.
+    What is ``adopted`` was there before the image, and holds more than the books say.
     """
 
     kind: ObjectKind
     ino: int
     mode: int
+    owner: tuple[int, int]
     size: int = 0
     target: bytes = b""
     xattrs: dict[bytes, bytes] | None = field(default_factory=dict)
@@ -44,25 +47,36 @@ class Node:
     doubted: bool = False
     sums: dict[int, int] = field(default_factory=dict)
     meta: bool = True
+    adopted: bool = False
+
+
+def _node(kind: ObjectKind, status: os.stat_result, target: bytes = b"") -> Node:
+    return Node(kind, status.st_ino, status.st_mode & 0o7777, (status.st_uid, status.st_gid), target=target)
 
 
 class DiskIndex:
     """The books of one image folder, of which there is only the empty root so far."""
 
-    def __init__(self, root: bytes, store: bytes, watch: Watch | None) -> None:
+    def __init__(self, root: bytes, store: bytes) -> None:
         self.root = root
         self.store = store
-        self.watch = watch
+        self.watch: Watch | None = None
         status = os.stat(root, follow_symlinks=False)
-        self.owner = (status.st_uid, status.st_gid)
-        self.nodes = {ROOT: Node(ObjectKind.FOLDER, status.st_ino, status.st_mode & 0o7777, xattrs=None)}
+        self.nodes = {ROOT: _node(ObjectKind.FOLDER, status)}
+        self.nodes[ROOT].xattrs = None
         self.linked: set[int] = set()  # objects with more than one name
         self.hidden: set[int] = set()  # folders in the store
         self.touched: set[Entry] = set()  # names that we changed, for telling our events from others'
         self.touched_folders: set[int] = set()
         self._paths = {ROOT: root}
-        if watch is not None:
-            watch.add(ROOT, root)
+        self._untold = 0  # names that we changed since the kernel's queue was last emptied
+
+    def watch_with(self, watch: Watch) -> None:
+        """Watch all folders that there are, and later ones."""
+        self.watch = watch
+        for obj, node in self.nodes.items():
+            if node.kind is ObjectKind.FOLDER:
+                watch.add(obj, self.folder_path(obj))
 
     # Finding things
 
@@ -161,12 +175,18 @@ class DiskIndex:
         else:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         status = os.stat(path, follow_symlinks=False)
-        self.nodes[obj] = Node(kind, status.st_ino, status.st_mode & 0o7777, target=target)
+        self.nodes[obj] = _node(kind, status, target)
         self._book(folder, name, obj)
         if kind is ObjectKind.FOLDER:
             self.touched_folders.add(obj)
             if self.watch is not None:
                 self.watch.add(obj, path)
+
+    def adopt(self, folder: int, name: bytes, obj: int) -> None:
+        """Take a folder into the books that is there already, with whatever is in it. Nothing has to be done to it."""
+        self.nodes[obj] = _node(ObjectKind.FOLDER, os.stat(self.entry_path(folder, name), follow_symlinks=False))
+        self.nodes[obj].meta, self.nodes[obj].xattrs, self.nodes[obj].adopted = False, None, True
+        self._book(folder, name, obj)
 
     def discard(self, obj: int) -> None:
         """Delete a file that waits in the store."""
@@ -183,6 +203,15 @@ class DiskIndex:
             if node is not None:
                 self.touched.update(node.names)
                 self.touched_folders.add(obj)
+
+    def touch_name(self, entry: Entry) -> None:
+        """Note that a name was changed by us, and let the kernel tell of it before its queue is full."""
+        self.touched.add(entry)
+        self._untold += 1
+        if self._untold >= _TOLD_AT_ONCE:
+            self._untold = 0
+            if self.watch is not None:
+                self.watch.collect()
 
     def lose(self, folder: int, name: bytes) -> None:
         """A name no longer stands for what the books say: forget it, and objects that have no other."""
@@ -205,13 +234,13 @@ class DiskIndex:
     def _book(self, folder: int, name: bytes, obj: int) -> None:
         self.nodes[folder].children[name] = obj
         self.nodes[obj].names.append((folder, name))
-        self.touched.add((folder, name))
+        self.touch_name((folder, name))
 
     def _unbook(self, folder: int, name: bytes, obj: int) -> None:
         del self.nodes[folder].children[name]
         node = self.nodes[obj]
         node.names.remove((folder, name))
-        self.touched.add((folder, name))
+        self.touch_name((folder, name))
         if len(node.names) == 1:
             self.linked.discard(obj)
         if node.kind is ObjectKind.FOLDER:

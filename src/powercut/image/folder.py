@@ -6,7 +6,7 @@ the image of the new state: names, kinds, bytes, modes, link counts, extended at
 
 Objects are built when they first become visible. Those that lose their names wait in the store, with what has to be
 done to them noted, and are brought up to date when they are seen again. When something is found that nothing explains,
-the folder is built again from nothing.
+or the kernel's queue of events overflowed while a check ran, the folder is built again from nothing.
 """
 
 # Names are bytes here, which pathlib does not hold.
@@ -23,10 +23,11 @@ from powercut.image.content import update_attributes, update_file
 from powercut.image.disk_index import ROOT, DiskIndex, Entry
 from powercut.image.image import Image, Images
 from powercut.image.inotify import Dirt, Watch, WatchLimit
+from powercut.image.layers import Layers
 from powercut.image.name_moves import NameMoves
 from powercut.image.restore import Repair, UnexplainedChange
 from powercut.image.scratch import ScratchError, is_privileged
-from powercut.image.trash import empty_folder
+from powercut.image.trash import empty_folder, throw_away
 from powercut.states.objects import Changes, ObjectKind
 from powercut.states.state import State
 
@@ -38,7 +39,16 @@ _CLOCK_OF_FILES = 5  # CLOCK_REALTIME_COARSE, the one that change times are take
 class ImageFolder:
     """The image of states of one trace's timelines under ``root``, with ``store`` beside it on the same mount."""
 
-    def __init__(self, root: Path, store: Path, images: Images, store_limit: int = STORE_LIMIT) -> None:
+    def __init__(
+        self,
+        root: Path,
+        store: Path,
+        images: Images,
+        store_limit: int = STORE_LIMIT,
+        layers: Layers | None = None,
+    ) -> None:
+        """`layers`: what shows the user's folder below, where images do not hold all of it."""
+        self._layers = layers
         self._root = os.fsencode(root)
         self._store = os.fsencode(store)
         self._images = images
@@ -50,7 +60,7 @@ class ImageFolder:
         self._watching = True
         self._settled = 0
         self.rebuilds = 0  # how often everything was built from nothing
-        for folder in (root, store):
+        for folder in (root, store) if layers is None else ():
             folder.mkdir(parents=True, exist_ok=True)
 
     def collect(self) -> None:
@@ -103,29 +113,72 @@ class ImageFolder:
     # From nothing, or from the last state
 
     def _rebuild(self, image: Image) -> None:
+        self._build(image)
         if self._watching:
             try:
-                self._build(image)
-                return
+                self._start_watching(image)
             except WatchLimit:
                 self._watching = False  # every move will look at everything
-        self._build(image)
+                self._disk_index.watch = None
+                self.close()
+                self._settle(image, self._names.withheld)
 
     def _build(self, image: Image) -> None:
         self.rebuilds += 1
         self.close()
+        if self._layers is not None:
+            self._layers.renew()
+        else:
+            self._empty()
+        self._disk_index = DiskIndex(self._root, self._store)
+        self._names = NameMoves(self._disk_index, self._store_limit)
+        self._closed: set[int] = set()  # folders whose modes would keep us out
+        folders = [ROOT] if self._layers is None else self._adopt(self._layers)
+        self._settle(image, ((folder, name) for folder in folders for name in image.entries(folder)))
+
+    def _empty(self) -> None:
         os.makedirs(self._root, exist_ok=True)
         if not self._privileged:
             os.chmod(self._root, 0o700)
         empty_folder(self._root, self._store)
         empty_folder(self._store, self._store)
-        self._watch = Watch() if self._watching else None
-        self._disk_index = DiskIndex(self._root, self._store, self._watch)
-        self._names = NameMoves(self._disk_index, self._store_limit)
-        self._closed: set[int] = set()  # folders whose modes would keep us out
-        self._settle(image, ((ROOT, name) for name in image.entries(ROOT)))
+
+    def _adopt(self, layers: Layers) -> list[int]:
+        """Take the user's folders into the books, without what the image has to say of them; all that it may.
+
+        What the program touched is taken out of the layer: it is built anew, from the trace.
+        """
+        disk_index, below = self._disk_index, self._images.below
+        assert below is not None
+        disk_index.nodes[ROOT].meta, disk_index.nodes[ROOT].adopted = False, True
+        folders = [ROOT]
+        for folder in folders:  # grows
+            path = disk_index.folder_path(folder)
+            layers.open_folder(path)
+            for name, obj in below.names(folder).items():
+                if below.is_open(obj):
+                    disk_index.adopt(folder, name, obj)
+                    folders.append(obj)
+                elif os.path.lexists(path + b"/" + name):
+                    throw_away(path + b"/" + name, None, self._store)
+        return folders
+
+    def _start_watching(self, image: Image) -> None:
+        """Watch what was built. Only now, since the kernel's queue may be shorter than what building has to tell."""
+        self._disk_index.touched.clear()
+        self._disk_index.touched_folders.clear()
+        self._watch = Watch()
+        self._open_folders()
+        self._disk_index.watch_with(self._watch)
+        if self._layers is not None:
+            for obj, node in self._disk_index.nodes.items():
+                if node.adopted:
+                    self._layers.watch(self._watch, self._disk_index, obj)
+        self._settle(image, self._names.withheld)
 
     def _follow(self, image: Image, changes: Changes) -> None:
+        if self._watch is None and self._layers is not None:
+            raise UnexplainedChange("nobody watched what lies below")
         dirt = self._watch.take() if self._watch is not None else None
         entries = self._repair(dirt)
         self._note(changes, image)
@@ -143,6 +196,8 @@ class ImageFolder:
             self._disk_index.touched.clear()
             self._disk_index.touched_folders.clear()
             self._settled = time.clock_gettime_ns(_CLOCK_OF_FILES)
+            if rest and self._layers is not None and not rest.overflow:
+                self._look_below(rest, self._layers)
             if not rest:
                 return
             entries = self._repair(rest) | self._names.withheld
@@ -153,11 +208,25 @@ class ImageFolder:
             return set()
         if dirt is not None and dirt.overflow:
             raise UnexplainedChange("more happened than the kernel could tell")
-        repair = Repair(self._disk_index, self._privileged, self._settled)
+        if dirt is not None and self._layers is not None:
+            self._look_below(dirt, self._layers)
+        repair = Repair(self._disk_index, self._privileged, self._settled, self._layers)
         repair.run(dirt)
         self._names.stale |= repair.objects
         self._disk_index.touch(repair.entries, repair.objects)
         return repair.entries
+
+    def _look_below(self, dirt: Dirt, layers: Layers) -> None:
+        """Take out what was told of the layer: what we do ourselves comes there, too. The rest a check has done."""
+        below = self._images.below
+        assert below is not None
+        for number in [number for number in dirt.names if number < 0]:
+            folder, names = -1 - number, dirt.names.pop(number)
+            known = self._disk_index.nodes[folder].children.keys() | below.names(folder).keys()
+            if any(layers.holds(self._disk_index.entry_path(folder, name)) for name in names - known):
+                raise UnexplainedChange("the check changed what the program had not touched")
+        dirt.folders = {folder for folder in dirt.folders if folder >= 0}
+        dirt.gone = {folder for folder in dirt.gone if folder >= 0}
 
     # Names
 
@@ -197,7 +266,7 @@ class ImageFolder:
                 folders.append(obj)
             elif node.kind is ObjectKind.FILE:
                 path = disk_index.path(obj)
-                disk_index.touched.add(node.names[0])
+                disk_index.touch_name(node.names[0])
                 written = update_file(path, obj, node, image)
                 update_attributes(path, obj, node, image, written)
         for obj in sorted(folders, key=disk_index.depth, reverse=True) if len(folders) > 1 else folders:

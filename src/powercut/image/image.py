@@ -46,6 +46,9 @@ class Image(Protocol):
     def mode(self, obj: int) -> int:
         """Permission bits (st_mode & 0o7777)."""
 
+    def owner(self, obj: int) -> tuple[int, int]:
+        """User and group."""
+
     def target(self, link: int) -> bytes:
         """Where a symbolic link points."""
 
@@ -53,8 +56,32 @@ class Image(Protocol):
         """Extended attributes."""
 
 
+class Below(Protocol):
+    """What a trace has of the user's folder, where it does not have all of it.
+
+    Attributes:
+        hidden: names in the folder itself that nobody is shown.
+    """
+
+    @property
+    def hidden(self) -> Sequence[bytes]: ...
+
+    def names(self, folder: int) -> Mapping[bytes, int]:
+        """The names in a folder, before the program, that the program touched, and what they stood for."""
+
+    def is_open(self, obj: int) -> bool:
+        """Whether something is a folder of the user's that may hold more; it has its place in every state."""
+
+
 class Images(Protocol):
-    """The images of many states, and what the program had told the outside by then: all that a worker needs."""
+    """The images of many states, and what the program had told the outside by then: all that a worker needs.
+
+    Attributes:
+        below: what they need below them; None if they are all of the folder.
+    """
+
+    @property
+    def below(self) -> Below | None: ...
 
     def image(self, state: State) -> Image:
         """The content of the data folder in a state."""

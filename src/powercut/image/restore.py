@@ -20,6 +20,7 @@ import stat
 
 from powercut.image.disk_index import ROOT, DiskIndex, Entry, Node
 from powercut.image.inotify import Dirt
+from powercut.image.layers import Layers
 from powercut.image.trash import throw_away
 from powercut.states.objects import ObjectKind
 
@@ -34,12 +35,14 @@ class UnexplainedChange(Exception):
 class Repair:
     """One round of repairs. ``entries`` are names to look at again, ``objects`` those whose content is in doubt."""
 
-    def __init__(self, disk_index: DiskIndex, privileged: bool, settled: int) -> None:
+    def __init__(self, disk_index: DiskIndex, privileged: bool, settled: int, layers: Layers | None = None) -> None:
+        """`layers`: where the user's folder lies below: what is not in the books may be that."""
         self.entries: set[Entry] = set()
         self.objects: set[int] = set()
         self._disk_index = disk_index
         self._nodes = disk_index.nodes
         self._privileged = privileged
+        self._layers = layers
         self._settled = settled  # the time (ns) at which the disk was certainly right
         self._names_changed = False
         self._open: dict[int, int] = {}
@@ -91,11 +94,20 @@ class Repair:
             if obj is not None and obj not in gone and self._is(obj, status):
                 self.objects.add(obj)
                 continue
+            if self._layers is not None:
+                self._require_ours(folder, name, obj)
             self._names_changed = True
             if status is not None:
                 throw_away(name, fd, self._disk_index.store)
             if obj is not None:
                 self._disk_index.lose(folder, name)
+
+    def _require_ours(self, folder: int, name: bytes, obj: int | None) -> None:
+        """What the program did not touch, and folders that hold such things, cannot be put right one by one."""
+        assert self._layers is not None
+        below = obj is None and self._layers.holds(self._disk_index.entry_path(folder, name))
+        if below or (obj is not None and self._nodes[obj].adopted):
+            raise UnexplainedChange("the check changed what the program had not touched")
 
     def _sweep(self) -> None:
         """Doubt every file that changed since the disk was right, by whatever name."""
@@ -149,8 +161,7 @@ class Repair:
         node.mode = status.st_mode & 0o7777
         node.xattrs = None
         node.meta = True
-        if (status.st_uid, status.st_gid) != self._disk_index.owner:
-            os.chown(path, *self._disk_index.owner, follow_symlinks=False)
+        node.owner = status.st_uid, status.st_gid
 
     def _drop(self, obj: int, node: Node) -> None:
         for folder, name in list(node.names):

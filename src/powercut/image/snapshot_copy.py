@@ -1,8 +1,8 @@
 """A faithful copy of the user's data folder, for the program to be recorded in.
 
 Before: a folder and a place for the copy that does not exist. After: the copy holds the same names, bytes, holes, hard
-links, symbolic links, modes, extended attributes and times; fifos, sockets and devices are left out and listed. The
-original is only read. Where the file system can share blocks, nothing is copied at all.
+links, symbolic links, modes, owners (from root), extended attributes and times; fifos, sockets and devices are left out
+and listed. The original is only read. Where the file system can share blocks, nothing is copied at all.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import fcntl
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
+from powercut.image.image import Below
 
 _FICLONE = 0x40049409
 _PIECE = 1 << 24
@@ -49,6 +51,22 @@ def copy_tree(
     return job.copied
 
 
+def copy_untouched(source: Path, target: Path, below: Below) -> None:
+    """Add to an image what a program had not touched, from the user's folder as it is now."""
+    hidden, waiting = set(below.hidden), [(0, b"")]
+    while waiting:
+        folder, path = waiting.pop()
+        known = below.names(folder)
+        for name, obj in known.items():
+            if below.is_open(obj):
+                waiting.append((obj, path + name + b"/"))
+        here = source / os.fsdecode(path)
+        there = target / os.fsdecode(path)
+        left = known.keys() | (hidden if not path else set()) | {os.fsencode(built.name) for built in there.iterdir()}
+        unwanted = {here / os.fsdecode(name) for name in left}
+        _TreeCopy(here, there, unwanted.__contains__, lambda _: None).add()
+
+
 class _TreeCopy:
     def __init__(
         self, source: Path, target: Path, skip: Callable[[Path], bool], progress: Callable[[Copied], None]
@@ -77,6 +95,12 @@ class _TreeCopy:
             except OSError as error:
                 raise _error(source, error) from error
         self.copied.folders = len(folders)
+
+    def add(self) -> None:
+        """Copy what is in the folder into one that is there."""
+        for source, target in self._copy_entries(self._source, self._target):
+            inner = _TreeCopy(source, target, lambda _: False, self._progress)
+            inner.run()
 
     def _copy_entries(self, source: Path, target: Path) -> list[tuple[Path, Path]]:
         """Copy what is in a folder; the folders in it are still to be done."""
@@ -181,8 +205,16 @@ def _copy_attributes(source: Path, target: Path, status: os.stat_result) -> None
         except OSError as error:
             if error.errno not in _UNSUPPORTED and error.errno != errno.ENODATA:
                 raise
+    _copy_owner(target, status)
     target.chmod(stat.S_IMODE(status.st_mode))
     os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _copy_owner(target: Path, status: os.stat_result) -> None:
+    """Root gives a copy to whom the original belongs; others can only own what they make."""
+    if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        with suppress(OSError):
+            os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
 
 
 def _xattr_names(path: Path) -> list[str]:

@@ -67,6 +67,10 @@ class StateImage:
                 return self._updates.start[update]
         return self._tree.things[obj].mode
 
+    def owner(self, obj: int) -> tuple[int, int]:
+        """User and group."""
+        return self._tree.things[obj].owner
+
     def xattrs(self, obj: int) -> Mapping[bytes, bytes]:
         """Extended attributes."""
         found: dict[bytes, bytes] = {}
@@ -100,6 +104,22 @@ class StateImage:
         return self.survivors.fill(fd, file, start, end)
 
 
+class TouchedBelow:
+    """What a trace has of the user's folder: `powercut.image.image.Below`."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._tree = timeline.tree
+        self.hidden = [name for name in timeline.trace.meta.get("hidden", b"").split(b"\0") if name]
+
+    def names(self, folder: int) -> Mapping[bytes, int]:
+        """The names in a folder that the program touched, and what they stood for before."""
+        return self._tree.base.get(folder, {})
+
+    def is_open(self, obj: int) -> bool:
+        """Whether something is a folder of the user's that may hold more."""
+        return self._tree.things[obj].is_open
+
+
 class StateImages:
     """The images of the states of one timeline, and what the program had told the outside by then."""
 
@@ -108,6 +128,11 @@ class StateImages:
         self.acked = timeline.acked
         self.sent = timeline.sent
         self.changes = timeline.changes
+
+    @property
+    def below(self) -> TouchedBelow | None:
+        """What the images need below them; None if they are all of the folder."""
+        return None if self.timeline.trace.rest is None else TouchedBelow(self.timeline)
 
     def image(self, state: State) -> StateImage:
         """What the data folder holds in a state."""

@@ -7,12 +7,15 @@ state explains is undecided, not impossible.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 from powercut.errors import UsageError
 from powercut.findings.places import Places
+from powercut.image.ignored import leaves_out
 from powercut.matching.matcher import Matcher
-from powercut.matching.observed import ObservedImage
+from powercut.matching.observed import ObservedImage, join
 from powercut.matching.read_folder import read_folder
 from powercut.matching.result import Describing, MatchResult, RowAnswer
 from powercut.matching.window import Window, window
@@ -53,7 +56,7 @@ def match(
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     rows = file_systems(fs, memory)
     _require_snapshot(opened)
-    observed = image if isinstance(image, ObservedImage) else read_folder(image)
+    observed = image if isinstance(image, ObservedImage) else read_folder(image, _untouched(Timeline(opened, rows[0])))
     places = Places(opened)
     answers = [_answer(opened, row, observed, places, after, before) for row in rows]
     return MatchResult(tuple(answers), tuple([f"{_CUT}."] if opened.truncated else []))
@@ -77,6 +80,28 @@ def _answer(
     doubt = _doubt(timeline, moments) if found.decided else _GIVEN_UP
     near = matcher.nearest(image, moments.first, moments.last)
     return words.not_found(near, doubt, given_up=not found.decided)
+
+
+def _untouched(timeline: Timeline) -> Callable[[bytes, bytes], bool]:
+    """Whether a name in a folder is of something that the trace leaves out: ignored, or not touched."""
+    tree, named = timeline.tree, timeline.index.names_in
+    paths = {b"": ROOT} if timeline.trace.rest is not None else {}
+    ignored = [os.fsdecode(word) for word in timeline.trace.meta.get("ignore", b"").split(b"\0") if word]
+    waiting = list(paths.items())
+    while waiting:
+        path, folder = waiting.pop()
+        for name, obj in tree.base.get(folder, {}).items():
+            if tree.things[obj].is_open:
+                waiting.append((join(path, name), obj))
+                paths[waiting[-1][0]] = obj
+
+    def is_foreign(folder: bytes, name: bytes) -> bool:
+        if ignored and leaves_out(ignored, os.fsdecode(join(folder, name))):
+            return True
+        obj = paths.get(folder)
+        return obj is not None and name not in tree.base.get(obj, {}) and name not in named.get(obj, ())
+
+    return is_foreign
 
 
 def _require_snapshot(trace: Trace) -> None:

@@ -57,8 +57,8 @@ class FileContent:
             return self._size if error.errno == errno.ENXIO else offset
 
 
-def read_folder(path: str | Path) -> ObservedImage:
-    """The image that a folder holds."""
+def read_folder(path: str | Path, is_foreign: Callable[[bytes, bytes], bool] = lambda *_: False) -> ObservedImage:
+    """The image that a folder holds, without the names in its folders that are foreign to the question."""
     root = os.fsencode(path)
     try:
         found = os.stat(root)
@@ -66,12 +66,13 @@ def read_folder(path: str | Path) -> ObservedImage:
         raise UsageError("no-image", f"cannot read the folder {path}: {error.strerror}.") from error
     if not stat.S_ISDIR(found.st_mode):
         raise UsageError("no-image", f"{path} is not a folder.", "Pass the data folder as the power cut left it.")
-    return ObservedImage(_Reader(root).nodes(found), str(path))
+    return ObservedImage(_Reader(root, is_foreign).nodes(found), str(path))
 
 
 class _Reader:
-    def __init__(self, root: bytes) -> None:
+    def __init__(self, root: bytes, is_foreign: Callable[[bytes, bytes], bool]) -> None:
         self._root = root
+        self._is_foreign = is_foreign
         self._held = 0
 
     def nodes(self, root: os.stat_result) -> dict[bytes, Node]:
@@ -89,7 +90,8 @@ class _Reader:
 
     def _names(self, folder: bytes) -> list[bytes]:
         path = os.path.join(self._root, folder)
-        return sorted(_checked(path, lambda: os.listdir(path)))
+        names = sorted(_checked(path, lambda: os.listdir(path)))
+        return [name for name in names if not self._is_foreign(folder, name)]
 
     def _node(self, path: bytes, found: os.stat_result) -> Node:
         mode = stat.S_IMODE(found.st_mode)

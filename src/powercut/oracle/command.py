@@ -83,7 +83,7 @@ class CommandOracle:
         self._forks = ForkedCheck(self._launch, place.folder, place.scratch) if self._may_fork else None
         self._forked = False
         self._watch = DeathWatch(place.scratch)
-        self._lookout = ReadWatcher(place.scratch, place.folder, closely=self._closely)
+        self._lookout = ReadWatcher(place.scratch, place.folder, closely=self._closely, layered=place.layered)
 
     def judge(self, folder: Path, told: Told, tick: Callable[[], object] | None = None) -> Verdict:
         """Run the command, or a fork of it; its end is the verdict."""

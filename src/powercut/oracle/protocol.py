@@ -44,6 +44,7 @@ class Place:
     folder: Path
     data_dir: Path
     scratch: Path
+    layered: bool = False  # the folder is an overlay, whose upper layer is on the file system of `scratch`
 
 
 class Oracle(Protocol):

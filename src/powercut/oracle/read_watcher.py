@@ -26,14 +26,14 @@ class ReadWatcher:
         inside: the Valgrind tool in which commands run; None if they run by themselves.
     """
 
-    def __init__(self, scratch: Path, folder: Path, *, closely: bool) -> None:
+    def __init__(self, scratch: Path, folder: Path, *, closely: bool, layered: bool = False) -> None:
         """`closely`: words instead of pages of mapped files, which takes many times as long."""
         self.inside: Path | None = None
         self._tool = loads_tool() if closely else None
         self._trace = scratch / "looks.trace"
         self._folder = os.path.realpath(folder)
-        # The tracer follows one file system: the files beside the data folder must lie on it, too.
-        self._sees_all = scratch.stat().st_dev == folder.stat().st_dev
+        # The tracer follows files by their inodes: the files beside the data folder must have none of its numbers.
+        self._sees_all = layered or scratch.stat().st_dev == folder.stat().st_dev
 
     def go_outside(self) -> None:
         """From now on commands run by themselves."""

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from powercut import _engine
 from powercut.errors import EnvironmentFailure, UsageError
 from powercut.image.scratch import ScratchPolicy, make_scratch
 from powercut.image.snapshot_copy import copy_tree
 from powercut.oracle.command import substitute_path
 
-_FULL = 1 << 16  # bytes free below which a file system counts as full
+FULL = 1 << 16  # bytes free below which a file system counts as full
 Looks = dict[str, tuple[int, ...]]
 
 
@@ -65,9 +66,21 @@ class PrivateCopy:
     def __exit__(self, *_: object) -> None:
         self._scratch.remove()
 
+    def view_options(self) -> list[str]:
+        """What the tracer must be told, to show the copy at the folder's own path."""
+        return ["--view", str(self.path)]
+
+    def attach_options(self) -> list[str]:
+        """The same for a program that enters the view itself."""
+        return []
+
+    def enter(self) -> None:
+        """Show the copy at the folder's own path, to this process and its children."""
+        _engine.enter_view(str(self.path), str(self._folder))
+
     def is_full(self) -> bool:
         """Whether the program may have failed for want of space for its files."""
-        return shutil.disk_usage(self.path).free < _FULL
+        return shutil.disk_usage(self.path).free < FULL
 
     def check_original(self, keep: Path) -> None:
         """Refuse a recording in which the user's folder changed; what it held goes to a new folder `keep`."""

@@ -16,8 +16,8 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -25,23 +25,31 @@ from typing import Protocol
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure
+from powercut.image.survey import Survey
 from powercut.interrupts import pass_on
 from powercut.native_programs import call_tracer
 from powercut.programs import find_program
-from powercut.record.private_copy import PrivateCopy, led_to_copy
+from powercut.record.private_copy import PrivateCopy, led_to_copy, require_folder
+from powercut.record.private_layers import PrivateLayers, is_worth_it
 from powercut.record.relabel import add_meta
+from powercut.record.touched import add_touched
 from powercut.record.tracers import MapsFilesError, mapped_files
-from powercut.record.verify import unexplained
+from powercut.record.verify import unexplained, unexplained_in_layers
 from powercut.runtimes.agents.python import powercut_agent
 from powercut.runtimes.known import variables
 from powercut.trace.reader import Trace
 
-MAPPED, TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 124, 125, 126, 127, 130
+STUCK, MAPPED, TRACER_FAILED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 123, 124, 125, 126, 127, 130
 HUNG = -1  # no status of a tracer: the program was ended when its time was over
 _PR_SET_PTRACER, _PTRACER_ANY = 0x59616D61, ctypes.c_ulong(-1)
 _TAIL, _TAIL_LINES = 2000, 20  # bytes and lines of the program's last words
 _GLANCE = 0.1  # seconds between two looks at whether to stop
 _PATIENCE = 5.0  # seconds in which the tracer must have ended the program
+
+
+_STUCK = (
+    "the program moves a folder, which this kernel allows only in a copy of the data folder: restarting it with a copy"
+)
 
 
 def trace_full(trace: Path) -> EnvironmentFailure:
@@ -59,6 +67,10 @@ class Companion(Protocol):
 
     def leave(self) -> None:
         """The program has ended."""
+
+
+class LayersError(Exception):
+    """The program did what layers over its folder cannot do, and the folder itself can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +95,9 @@ class RecordOptions:
         added: a plan of syncs that the tracer puts in (`added`), None for none.
         companion: what accompanies the program: a client of a server.
         runtimes: put into the environment what makes runtimes of other languages tell lines.
+        ignore: patterns of names whose changes are not recorded.
+        survey: what the folder holds, if it may be shown without copying it.
+        say: tells the user something.
     """
 
     folder: Path
@@ -103,6 +118,9 @@ class RecordOptions:
     added: Path | None = None
     companion: Companion | None = None
     runtimes: bool = False
+    ignore: tuple[str, ...] = ()
+    survey: Survey | None = None
+    say: Callable[[str], None] = lambda _: None
 
     def told(self) -> dict[str, str]:
         """The variables that lead to the agents of runtimes; the memory tracer hears none of them."""
@@ -126,18 +144,26 @@ class Recording:
 
 def record_command(command: Sequence[str], options: RecordOptions) -> Recording:
     """Record a command."""
-    with private_copy(options) as copy:
+    try:
+        return _record_command(command, options)
+    except LayersError:
+        options.say(_STUCK)
+        return _record_command(command, replace(options, survey=None))
+
+
+def _record_command(command: Sequence[str], options: RecordOptions) -> Recording:
+    with _surroundings(options) as copy:
         trace_command(command, options, copy)
         recording = _finished(options, copy, " ".join(command[:3]))
         put_in = "\0".join(f"{name}={value}" for name, value in options.told().items()).encode(errors="surrogateescape")
         return replace(recording, trace=add_meta(options.output, {"environment": put_in})) if put_in else recording
 
 
-def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateCopy) -> int:
+def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateCopy | PrivateLayers) -> int:
     """Run a command in a copy under the tracer, whatever becomes of it; the tracer's status, or `HUNG`."""
     argv = [find_program(command[0], options.cwd), *command[1:]]
     printed = printed_files(options)
-    cwd, view = options.cwd, ["--view", str(copy.path)]
+    cwd, view = options.cwd, copy.view_options()
     if not options.namespaces:
         argv[1:] = [led_to_copy(argument, cwd, options.folder, copy.path) for argument in argv[1:]]
         cwd, view = Path(led_to_copy(str(cwd), cwd, options.folder, copy.path)), []
@@ -151,7 +177,7 @@ def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateC
         more += ["--board", f"{name}={descriptor}"]
     status = _run_tracer([*_tracer_options(options, copy), *more, "--", *argv], cwd, pmem, options)
     if status == MAPPED:
-        raise MapsFilesError(mapped_files(Trace.open(options.output)))
+        raise MapsFilesError(mapped_files(_recorded(options, copy)))
     if status in (NOT_EXECUTABLE, NOT_FOUND):
         hint = "Does the interpreter in its first line exist, and is the program built for this machine?"
         raise EnvironmentFailure("not-executable", f"cannot run {command[0]!r}.", hint)
@@ -160,21 +186,29 @@ def trace_command(command: Sequence[str], options: RecordOptions, copy: PrivateC
 
 def record_callable(function: Callable[[], object], options: RecordOptions) -> Recording:
     """Record a Python function in a forked child."""
+    try:
+        return _record_callable(function, options)
+    except LayersError:
+        options.say(_STUCK)
+        return _record_callable(function, replace(options, survey=None))
+
+
+def _record_callable(function: Callable[[], object], options: RecordOptions) -> Recording:
     printed = printed_files(options)
-    with private_copy(options) as copy:
+    with _surroundings(options) as copy:
         child = os.fork()
         if child == 0:
-            _be_recorded(function, options, copy.path)
+            _be_recorded(function, options, copy)
         _, status = os.waitpid(child, os.WUNTRACED)
         if not os.WIFSTOPPED(status):
             raise EnvironmentFailure("recording-failed", "cannot start the function.", _last_words(printed))
-        _run_tracer([*_tracer_options(options, copy), "--attach", str(child)], options.cwd)
+        _run_tracer([*_tracer_options(options, copy), *copy.attach_options(), "--attach", str(child)], options.cwd)
         with suppress(ChildProcessError):  # the tracer may have seen it end
             os.waitpid(child, 0)
         return _finished(options, copy, getattr(function, "__name__", "the function"))
 
 
-def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: Path) -> None:
+def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: PrivateCopy | PrivateLayers) -> None:
     """The child's life: wait for the tracer, run the function, never return."""
     status = 1
     try:
@@ -187,8 +221,8 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
         sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
         if options.namespaces:
-            _engine.enter_view(str(copy), str(options.folder))
-        os.chdir(options.folder if options.namespaces else copy)
+            copy.enter()
+        os.chdir(options.folder if options.namespaces else copy.path)
         os.setsid()  # signals that it sends to its group are its own
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _PTRACER_ANY, 0, 0, 0)
         os.kill(os.getpid(), signal.SIGSTOP)
@@ -206,6 +240,21 @@ def _be_recorded(function: Callable[[], object], options: RecordOptions, copy: P
         os._exit(status)
 
 
+@contextmanager
+def _surroundings(options: RecordOptions) -> Iterator[PrivateCopy | PrivateLayers]:
+    """What the program runs in: layers over the folder where they are possible and worth it, or else a copy."""
+    require_folder(options.folder)
+    if options.survey is not None and is_worth_it(options.survey):
+        with PrivateLayers(options.survey, options.scratch) as layers:
+            why_not = layers.why_not()
+            if not why_not:
+                yield layers
+                return
+        options.say(f"the data folder is copied, since it cannot be shown without a copy: {why_not}")
+    with private_copy(options) as copy:
+        yield copy
+
+
 def private_copy(options: RecordOptions) -> PrivateCopy:
     """The copy that a program runs in."""
     ours = (options.output, *printed_files(options))
@@ -217,12 +266,13 @@ def printed_files(options: RecordOptions) -> list[Path]:
     return [_beside(options.output, ending) for ending in ("out", "err")]
 
 
-def _tracer_options(options: RecordOptions, copy: PrivateCopy) -> list[str]:
+def _tracer_options(options: RecordOptions, copy: PrivateCopy | PrivateLayers) -> list[str]:
     """What the tracer must know of the folders. Without a view it cannot tell by itself whose copy it looks at."""
     folder, original = options.folder, []
     if not options.namespaces:
         folder, original = copy.path, ["--original", str(options.folder)]
     more = [] if options.stacks else ["--no-stacks"]
+    more += [word for pattern in options.ignore for word in ("--ignore", pattern)]
     more += [] if options.added is None else ["--added", str(options.added)]
     return [str(call_tracer()), "--output", str(options.output), "--dir", str(folder), *original, *more]
 
@@ -273,6 +323,8 @@ def _run_tracer(
         raise EnvironmentFailure("recording-failed", f"the tracer failed: {text}.", "Run powercut doctor.")
     if process.returncode == INTERRUPTED:
         raise KeyboardInterrupt
+    if process.returncode == STUCK:
+        raise LayersError
     return process.returncode
 
 
@@ -302,17 +354,24 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _finished(options: RecordOptions, copy: PrivateCopy, name: str) -> Recording:
+def _recorded(options: RecordOptions, copy: PrivateCopy | PrivateLayers) -> Trace:
+    """The trace, whole."""
+    return add_touched(options.output, copy) if isinstance(copy, PrivateLayers) else Trace.open(options.output)
+
+
+def _finished(options: RecordOptions, copy: PrivateCopy | PrivateLayers, name: str) -> Recording:
     """The recording of a program that ended well; any other has nothing to say about crashes."""
     copy.check_original(options.output.with_name(f"{options.output.name}.before"))
-    trace = Trace.open(options.output)
+    trace = _recorded(options, copy)
     how, _, number = trace.meta.get("exit", b"unknown").decode("ascii", "replace").partition(" ")
     if (how, number) != ("exited", "0"):
         said = _last_words(printed_files(options)) + "".join(f"\nNote of the tracer: {note}." for note in trace.notes())
         raise _workload_failure(name, _ending(how, number), said, copy.is_full())
     if not options.namespaces:  # what was recorded in the copy stands for the user's folder
         trace = add_meta(options.output, {"dir": os.fsencode(options.folder), "copy": os.fsencode(copy.path)})
-    return Recording(trace, unexplained(trace, copy.path), copy.left_out)
+    if isinstance(copy, PrivateLayers):
+        return Recording(trace, unexplained_in_layers(trace, copy), copy.left_out)
+    return Recording(trace, unexplained(trace, copy.path, options.ignore), copy.left_out)
 
 
 def _workload_failure(name: str, ending: str, said: str, full: bool) -> EnvironmentFailure:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
+from powercut.image.ignored import is_made_anew
 from powercut.native_programs import memory_tool, why_no_memory_tool
 from powercut.record.remedies import install, rebuild
 from powercut.trace.layout import INODE, KIND, PATH, PATH2, Kind
@@ -21,7 +22,6 @@ from powercut.trace.reader import Trace
 
 _ELF, _CLASS_64, _X86_64 = b"\x7fELF", 2, 62
 _LIBRARIES = (b"libpmem", b"libpmemobj", b"libpmem2")
-_VOLATILE = (b"-shm",)  # SQLite's index of its log: made anew after a crash, never read
 _SEARCHED = 64 << 20  # bytes of a program that are looked at
 
 
@@ -77,4 +77,4 @@ def mapped_files(trace: Trace) -> list[bytes]:
             mapped[trace.string(names.get(record[INODE], 0))] = None
         elif record[PATH2] or record[PATH]:
             names[record[INODE]] = record[PATH2] or record[PATH]
-    return [name for name in mapped if not name.endswith(_VOLATILE)]
+    return [name for name in mapped if not is_made_anew(name)]

@@ -41,6 +41,10 @@ def record(workload: Workload, options: RecordOptions, tracer: str, persistent: 
     except KeyboardInterrupt:
         say("the program was still running. It must end by itself; let a server end after a few requests")
         raise
+    count, _, first = recording.trace.meta.get("ignored", b"").decode("utf-8", "replace").partition(" ")
+    if first:
+        more = f" and {int(count) - 1} more" if int(count) > 1 else ""
+        say(f"not tested, since tools make them anew or own them: {first}{more}. --no-ignore includes them")
     for note in recording.trace.notes():
         say(note, warning=True)
     for missing in not_followed(recording.trace) if options.told() and not callable(workload) else ():

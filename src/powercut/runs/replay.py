@@ -12,7 +12,8 @@ from powercut.findings.finding import Finding, SavedState
 from powercut.findings.saved_timeline import timeline_of
 from powercut.image.folder import ImageFolder
 from powercut.image.scratch import ScratchPolicy
-from powercut.image.state_image import StateImages
+from powercut.image.snapshot_copy import copy_untouched
+from powercut.image.state_image import StateImages, TouchedBelow
 from powercut.image.trash import empty_folder
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.oracle.builtin import BuiltinOracle
@@ -22,6 +23,7 @@ from powercut.oracle.command import CommandOracle
 from powercut.oracle.protocol import Oracle
 from powercut.oracle.verdict import Verdict
 from powercut.runs.store import find_finding
+from powercut.runs.workspace import changes_below
 from powercut.search.events import Said, Subscriber
 from powercut.search.jobs import Job, Result
 from powercut.search.judging import Check
@@ -47,6 +49,8 @@ def replay(output: Path, name: str, keep: Path | None, check: str | Check | None
             "Give a command with --check, or look at the image with --image DIR.",
         )
     timeline, state = rebuild(folder, finding)
+    if words := changes_below(timeline.trace):
+        tell(Said(words, True))
     if keep is not None:
         export_image(timeline, state, keep)
     oracle: Oracle
@@ -122,6 +126,8 @@ def export_image(timeline: Timeline, state: State, target: Path) -> None:
             image.move_to(state)
         finally:
             image.close()
+        if timeline.trace.rest is not None and Path(timeline.trace.folder).is_dir():
+            copy_untouched(Path(timeline.trace.folder), target, TouchedBelow(timeline))
     except BaseException as error:
         _remove(target)
         if isinstance(error, OSError):

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure
+from powercut.image.ignored import is_made_anew, patterns_in
+from powercut.image.survey import Survey, changed_since
 from powercut.model.filesystem import file_systems
 from powercut.model.memory import PAGE_CACHE
 from powercut.oracle.check_command import check_command
@@ -30,6 +32,23 @@ from powercut.states.strategy_order import strategies
 from powercut.states.timeline import Timeline
 from powercut.states.timelines import make_timelines
 from powercut.trace.reader import Trace
+
+
+def changes_below(trace: Trace) -> str:
+    """What to say of changes in the folder since a recording that needs it; empty if there is nothing to say."""
+    if trace.rest is None:
+        return ""
+    changed = changed_since(Path(trace.folder), trace.rest)
+    if changed is None:
+        return f"images hold only what the program touched, and the rest of {trace.folder} cannot be looked at"
+    if not changed:
+        return ""
+    names = ", ".join(str(Path(trace.folder, path)) for path in changed[:3])
+    more = f" and {len(changed) - 3} more folders" if len(changed) > 3 else ""
+    return (
+        f"files that the program did not touch have changed since the recording, in {names}{more}: checks see them as "
+        "they are now"
+    )
 
 
 @dataclass(slots=True)
@@ -108,10 +127,23 @@ class Workspace:
             runtimes=self.settings.runtimes,
             skip=(self.output,),
             added=added,
+            ignore=patterns_in(self.settings.ignore),
+            survey=self._survey(),
+            say=self.say,
         )
         persistent = self.settings.memory != PAGE_CACHE.name
         self.tell(Doing("recording the program"))
         return record(workload, options, self.settings.tracer, persistent, self.say)
+
+    def _survey(self) -> Survey | None:
+        """What the data folder holds, if programs and checks may see it without a copy: all on this machine."""
+        if not self.namespaces() or self.settings.executor != "local" or not self.folder.is_dir():
+            return None
+        try:
+            survey = Survey(self.folder, patterns_in(self.settings.ignore), (self.output.resolve(),))
+        except OSError:
+            return None
+        return None if survey.foreign else survey
 
     def timelines(self, trace: Trace) -> list[Timeline]:
         """A timeline for each model."""
@@ -134,14 +166,19 @@ class Workspace:
             self.say(many, warning=True)
         for note in first.notes:
             self.say(note, warning=True)
-        mapped = [number for number, thing in enumerate(first.tree.things) if thing.mapped]
+        mapped = [first.index.path_of(number) for number, thing in enumerate(first.tree.things) if thing.mapped]
+        mapped = [path for path in mapped if not is_made_anew(path)]
         if mapped:
-            names = ", ".join(first.index.path_of(obj).decode("utf-8", "replace") for obj in mapped[:3])
+            names = ", ".join(path.decode("utf-8", "replace") for path in mapped[:3])
             self.say(f"stores to shared mappings are not tested: {names}", warning=True)
         return timelines
 
     def judging(self, timelines: Sequence[Timeline]) -> Judging:
-        return Judging(self.settings, self.cwd, self.check, timelines, self._shown_at(timelines[0].trace.folder))
+        trace = timelines[0].trace
+        views = self._shown_at(trace.folder)
+        if trace.rest is not None and not views and not (self.check is None and self.settings.check is None):
+            self.say(f"images hold only what the program touched, without the rest of {trace.folder}", warning=True)
+        return Judging(self.settings, self.cwd, self.check, timelines, views)
 
     def _shown_at(self, folder: str) -> bool:
         """Whether checks see images at the path of the data folder; with the built-in check nobody looks."""
@@ -153,6 +190,12 @@ class Workspace:
             )
             self.views = False
         return self.namespaces()
+
+    def say_what_changed(self, trace: Trace) -> None:
+        """Warn of changes in the folder since the recording: checks see what the program did not touch as it is."""
+        words = changes_below(trace)
+        if words:
+            self.say(words, warning=True)
 
     def namespaces(self) -> bool:
         """Whether programs see images at the folder's own path; if not, that is said, once."""

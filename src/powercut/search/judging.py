@@ -15,6 +15,7 @@ from powercut.errors import EnvironmentFailure, UsageError
 from powercut.image.digest import IMAGE_FORMAT
 from powercut.image.scratch import ScratchPolicy
 from powercut.image.state_image import StateImages
+from powercut.image.survey import looks_now
 from powercut.oracle.builtin import BuiltinOracle
 from powercut.oracle.callable import CallableOracle
 from powercut.oracle.check_command import check_command, check_environment, told_digest
@@ -106,6 +107,12 @@ class Judging:
                 "--executor ray runs checks that are commands, not Python functions.",
                 "Give a command as the check, or use --executor local.",
             )
+        if self.timelines[0].trace.rest is not None:
+            raise UsageError(
+                "rest-not-recorded",
+                "the trace holds only what the program touched; the nodes of a Ray cluster do not have the rest.",
+                "Record it again with --executor ray, or use --executor local.",
+            )
         return RayExecutor(self.timelines[0].trace.content, self.node_setup(), self.settings.ray_address)
 
     def node_setup(self) -> Setup:
@@ -134,10 +141,13 @@ class Judging:
 
     def _facts(self) -> dict[str, str | int | float | bool]:
         """How the check is asked."""
-        folder = self.timelines[0].trace.folder
-        forks = self.settings.fork_checks and self.settings.executor == "local"
-        timeout = self.settings.timeout
-        return {"images": IMAGE_FORMAT, "timeout": timeout, "folder": folder, "view": self.views, "forks": forks}
+        trace = self.timelines[0].trace
+        facts: dict[str, str | int | float | bool] = {"images": IMAGE_FORMAT, "timeout": self.settings.timeout}
+        facts |= {"folder": trace.folder, "view": self.views}
+        if trace.rest is not None:  # what images do not hold, checks see all the same
+            facts["rest"] = looks_now(Path(trace.folder), trace.rest).hex()
+        facts["forks"] = self.settings.fork_checks and self.settings.executor == "local"
+        return facts
 
     def _fingerprint(self) -> bytes:
         return fingerprint(self._argv, check_environment(self.timelines[0]), self._facts())

@@ -27,6 +27,7 @@ from powercut import _engine
 from powercut.errors import EnvironmentFailure, PowercutError
 from powercut.image.folder import ImageFolder
 from powercut.image.image import Images
+from powercut.image.layers import Layers
 from powercut.image.scratch import Scratch, ScratchError
 from powercut.oracle.protocol import Oracle, Place, Told
 from powercut.oracle.verdict import Outcome, Verdict
@@ -124,6 +125,7 @@ class Worker:
         self._slot = slot
         self._inbox = Inbox(sock)
         self._folder: ImageFolder | None = None
+        self._layers: Layers | None = None  # where images do not hold all of the folder
         self._timeline = -1
         self._output: tuple[int, frozenset[int]] = (-1, frozenset())  # what `_told` stands for
         self._told = Told()
@@ -151,10 +153,16 @@ class Worker:
                 _engine.mount_tmpfs(scratch, f"mode=0755,nr_inodes=0,size={setup.scratch.memory}")
         home = scratch / home_name(self._number, os.getpid())
         home.mkdir()
-        self._root = home / (setup.data_dir.name or "root")
-        self._store = home / ".store"
         own = home / ".oracle"
-        for folder in (self._root, self._store, own):
+        own.mkdir()
+        below = setup.images[0].below
+        if setup.namespaces and below is not None:
+            self._layers = Layers(setup.data_dir, home, below.hidden)
+            self._layers.show()
+            self._root, self._store = self._layers.root, self._layers.store
+            return Place(setup.data_dir, setup.data_dir, own, layered=True)
+        self._root, self._store = home / (setup.data_dir.name or "root"), home / ".store"
+        for folder in (self._root, self._store):
             folder.mkdir()
         if setup.namespaces:
             _engine.bind_mount(self._root, setup.data_dir)
@@ -204,14 +212,16 @@ class Worker:
         if not self._setup.namespaces:
             return False
         try:
-            return not os.path.samestat(self._setup.data_dir.stat(), self._image)
+            shown = self._image if self._layers is None else self._layers.shown
+            return not os.path.samestat(self._setup.data_dir.stat(), shown)
         except OSError:
             return True
 
     def _image_folder(self, timeline: int) -> ImageFolder:
         """The image, from now on one of this timeline's states."""
         if self._folder is None:
-            self._folder = ImageFolder(self._root, self._store, self._setup.images[timeline])
+            images = self._setup.images[timeline]
+            self._folder = ImageFolder(self._root, self._store, images, layers=self._layers)
         elif timeline != self._timeline:
             self._folder.turn_to(self._setup.images[timeline])
             self._output = (-1, frozenset())

@@ -46,7 +46,8 @@ from powercut.states.guarantees import Guarantees
 from powercut.states.memory_rules import MappedFiles, flags_of, media
 from powercut.states.objects import ObjectKind
 from powercut.states.state import NEVER
-from powercut.states.tree import Thing, Tree
+from powercut.states.tree import Thing, Tree, owner_in
+from powercut.states.unwritten import Unwritten
 from powercut.states.updates import UpdateKind, Updates
 from powercut.trace.layout import (
     DATA,
@@ -126,6 +127,7 @@ class Rules:
         self._media = media(trace, row.memory)
         self._mapped = MappedFiles(trace)
         self._chains = _engine.Chains(self._unit)
+        self._unwritten = Unwritten(trace, self.tree)
         self._waiting = Guarantees(row, self.tree, self.updates, self._chains)
         self._handlers: dict[int, Callable[[Record], None]] = {
             Kind.CREATE: self._create,
@@ -233,20 +235,29 @@ class Rules:
 
     def _add_data(self, obj: int, start: int, length: int, blob: int, old_size: int) -> None:
         """Append one piece of data, and the size it grows the file to (R1, R3 to R6, R12)."""
-        end, in_journal = start + length, self.row.data_in_journal
+        end = start + length
         if end > old_size and self.row.exposed is Exposed.GARBAGE:
             self._clear(obj, max(start, old_size), end)
-        needs = self._data_needs(obj, start, length)
-        data = self._add(UpdateKind.DATA, obj, needs, in_journal, start=start, length=length, data=blob)
-        self._waiting.of_object[obj].append(data)
+        data = [] if self._is_nothing(obj, start, length, blob) else [self._add_bytes(obj, start, length, blob)]
         placed = self._placed.get(obj)
         waits = self.row.exposed is Exposed.NOTHING or (placed is not None and start // BLOCK not in placed)
         if placed is not None:
             placed.add(start // BLOCK)
         if end > old_size:
-            self._grow_by_write(obj, start, end, [data] if waits else [])
+            self._grow_by_write(obj, start, end, data if waits else [])
         elif obj in self._holes:
             self._write_into_hole(obj, start)
+
+    def _is_nothing(self, obj: int, start: int, length: int, blob: int) -> bool:
+        """Whether a piece of data is zeros where there are zeros whatever is lost, and nothing waits for it."""
+        matters = self.row.exposed is not Exposed.ZEROS or self.row.data_in_journal or obj in self._waiting.in_lines
+        return not matters and self._unwritten.takes(obj, start, length, blob)
+
+    def _add_bytes(self, obj: int, start: int, length: int, blob: int) -> int:
+        needs, in_journal = self._data_needs(obj, start, length), self.row.data_in_journal
+        data = self._add(UpdateKind.DATA, obj, needs, in_journal, start=start, length=length, data=blob)
+        self._waiting.of_object[obj].append(data)
+        return data
 
     def _data_needs(self, obj: int, start: int, length: int) -> list[int]:
         """What the next update, of this piece of data, needs (R1, R5, M1)."""
@@ -322,7 +333,7 @@ class Rules:
 
     def _create(self, event: Record) -> None:
         kind = _CREATES.get(event[KIND], ObjectKind.FILE)
-        thing = Thing(kind, event[EXTRA] & 0o7777)
+        thing = Thing(kind, event[EXTRA] & 0o7777, owner=owner_in(event[OFFSET]))
         if kind is ObjectKind.SYMLINK:
             thing.target = self.trace.blob(event[DATA], event[LENGTH])
         place = None if event[FLAGS] & Flag.TMPFILE else self._place(event, PATH)
@@ -474,6 +485,7 @@ class Rules:
             self._waiting.sync(self.tree.object_of(event[INODE]), data_only=True, within=pages)
 
     def _mmap(self, event: Record) -> None:
+        self._unwritten.hold_all(self.tree.object_of(event[INODE]))
         if not self.trace.sees_memory:
             self.tree.things[self.tree.object_of(event[INODE])].mapped = True
 
@@ -497,6 +509,7 @@ class Rules:
                 first = self._mapped.first_store(event, number, size)
                 if first is not None:
                     self._waiting.settle(obj, index + first)
+            self._unwritten.hold_all(obj)
             self._placed.pop(obj, None)  # a page fault, too, gives blocks their place
             files.append((number, obj, size, flags_of(medium), self._freed.get(obj, _NOTHING_FREED)))
         done = 0

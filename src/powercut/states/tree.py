@@ -29,6 +29,13 @@ class Thing:
     base_data: list[tuple[int, int, int]] = field(default_factory=list)  # offset in file, length, blob offset
     target: bytes = b""
     mapped: bool = False  # had a writable shared mapping: its stores are not in this trace
+    owner: tuple[int, int] = (0, 0)  # user and group: the last ones, as no crash state is made of them
+    is_open: bool = False  # a folder that holds more than the trace has, which nothing touched
+
+
+def owner_in(offset: int) -> tuple[int, int]:
+    """The user and the group that events give as one number."""
+    return offset & 0xFFFFFFFF, offset >> 32
 
 
 class Tree:
@@ -120,7 +127,7 @@ class Tree:
 
     def _load(self, trace: Trace, record: Record) -> None:
         kind, inode, length, data = record[KIND], record[INODE], record[LENGTH], record[DATA]
-        mode = record[EXTRA] & 0o7777
+        mode, owner = record[EXTRA] & 0o7777, owner_in(record[OFFSET])
         if kind == Kind.SNAP_DATA:
             self.things[self.object_of(inode)].base_data.append((record[OFFSET], length, data))
             return
@@ -129,9 +136,9 @@ class Tree:
             if number in self.live:
                 raise KeyError(inode)
         elif kind == Kind.SNAP_DIR:
-            number = self.add(inode, Thing(ObjectKind.FOLDER, mode))
+            number = self.add(inode, Thing(ObjectKind.FOLDER, mode, owner=owner, is_open=length == 1))
         elif kind == Kind.SNAP_FILE:
-            number = self.add(inode, Thing(ObjectKind.FILE, mode, base_size=length))
+            number = self.add(inode, Thing(ObjectKind.FILE, mode, base_size=length, owner=owner))
         elif kind == Kind.SNAP_SYMLINK:
             number = self.add(inode, Thing(ObjectKind.SYMLINK, 0o777, target=trace.blob(data, length)))
         else:

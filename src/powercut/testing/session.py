@@ -85,6 +85,8 @@ class Session(Workspace):
             exploration = self._search(timelines, started - self.recording)
         self.notes += exploration.notes
         self._say_what_was_missed(timelines, exploration)
+        if not self.judging(timelines).builtin:
+            self.say_what_changed(trace)
         run = self._saved(trace, timelines, exploration)
         if not self.trying:
             with stages.taking("lint"):

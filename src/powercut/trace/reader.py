@@ -64,7 +64,7 @@ class Trace:
         self._buffer = buffer
         self._check_header()
         events, entries, cut_short = self._extents()
-        self._written: Events = np.concatenate(events) if len(events) != 1 else events[0]
+        self._written: Events = _snapshot_first(np.concatenate(events) if len(events) != 1 else events[0])
         self.events = self._opened() if opened else self._written
         self._tables = self._read_tables(entries)
         self._strings: list[bytes] | None = None
@@ -182,6 +182,11 @@ class Trace:
         return [part.decode("utf-8", "surrogateescape") for part in self.meta.get("command", b"").split(b"\0") if part]
 
     @property
+    def rest(self) -> bytes | None:
+        """What the data folder holds besides what is recorded, packed; None if everything is recorded."""
+        return self.meta.get("rest")
+
+    @property
     def folder(self) -> str:
         """The data folder as the workload saw it."""
         return self.meta.get("dir", b"").decode("utf-8", "surrogateescape")
@@ -263,7 +268,8 @@ class Trace:
         if among(events["kind"], _IN_RUNS).any():
             raise self.broken("a memory event is outside a run")
         of_files = events[among(events["kind"], _AT_OFFSETS)]
-        far = (of_files["offset"] > LARGEST_FILE) | (of_files["length"] > LARGEST_FILE)
+        far = (of_files["offset"] > LARGEST_FILE) & (of_files["kind"] != Kind.SNAP_FILE)  # where it is an owner
+        far |= of_files["length"] > LARGEST_FILE
         if (
             far.any()
             or ((of_files["data"] == 0) & among(of_files["kind"], _WITH_CONTENT) & (of_files["length"] > 0)).any()
@@ -273,6 +279,13 @@ class Trace:
         ends = with_data["data"] + with_data["length"]
         if len(with_data) and (int(ends.max()) > len(self._buffer) or (ends < with_data["data"]).any()):
             raise self.broken("an event points at data outside the file")
+
+
+def _snapshot_first(events: Events) -> Events:
+    """The events with those of the snapshot first; it may have been added last."""
+    snapshot = events["kind"] <= Kind.SNAP_OTHER
+    count = int(snapshot.sum())
+    return events if snapshot[:count].all() else np.concatenate([events[snapshot], events[~snapshot]])
 
 
 def _open_at_once(path: str, flags: int) -> int:
