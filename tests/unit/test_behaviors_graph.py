@@ -67,7 +67,7 @@ def test_hostile_names_stay_text(name: str) -> None:
 
 def test_of_very_many_updates_the_first_are_drawn_and_that_is_said() -> None:
     program = Program("f", size=1 << 20)
-    program.write("main:1", "f", data=bytes(4096 * (MOST + 5)))
+    program.write("main:1", "f", data=b"x" * (4096 * (MOST + 5)))
     timeline = program.timeline()
     picture = draw_graph(timeline, range(len(timeline.updates)), "many")
     assert len(boxes(picture)) == MOST
