@@ -183,6 +183,13 @@ def test_a_check_that_kills_whom_it_finds(data: Path) -> None:
     assert sum(not verdict.passed for verdict in judged.verdicts) <= 1
 
 
+def test_words_that_wait_in_a_pipe_are_for_each_fork(data: Path) -> None:
+    """A pipe that is half read when the check looks at the data would be read by one fork only."""
+    text = "exec 0<<< $'one\\ntwo'; read first; read n < number; read second; echo $n $first $second; exit $((n % 2))"
+    judged = same_both_ways(["bash", "-c", text], data)
+    assert all(verdict.output.endswith(" one two\n") for verdict in judged.verdicts)
+
+
 def test_hangs_and_crashes(data: Path, tmp_path: Path) -> None:
     text = "import os, time\nn = int(open('number').read())\nn == 40 and time.sleep(60)\nn == 41 and os.abort()\n"
     judged = judge([sys.executable, script(tmp_path, text)], data, timeout=1.0)

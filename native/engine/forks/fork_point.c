@@ -298,7 +298,8 @@ bool pc_zygote_start(struct pc_zygote *zygote, struct pc_launch *launch, const s
     launch->traced = true;
     for (int tries = 0; tries < 2 && again && !good; tries++) {
         struct scout scout = {.zygote = zygote, .place = place, .deadline = deadline};
-        good = stat(place->folder, &zygote->folder) == 0 && attempt(&scout, launch);
+        good = stat(place->folder, &zygote->folder) == 0 && fstat(launch->output, &zygote->output) == 0 &&
+               attempt(&scout, launch);
         again = scout.again && zygote->strict_from != scout.executions;
         if (!good) {
             give_up(&scout);

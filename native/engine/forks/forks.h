@@ -79,6 +79,7 @@ struct pc_zygote {
     uint64_t stub;
     struct user_regs_struct regs;
     struct stat folder; /* the data folder as it was */
+    struct stat output; /* the file that it was given to print into */
     bool looked;        /* at that */
     struct pc_held_file files[PC_MOST_FILES];
     int file_count;

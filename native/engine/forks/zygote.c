@@ -100,12 +100,16 @@ bool pc_put_stub(struct pc_zygote *zygote) {
     return true;
 }
 
-/* One descriptor of the zygote beyond the three that it was given. */
+/* One descriptor of the zygote. */
 static bool hold(struct pc_zygote *zygote, int pidfd, int number) {
     struct stat status;
     int fd = (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
     if (fd < 0 || fstat(fd, &status) != 0) {
         return false;
+    }
+    if (status.st_dev == zygote->output.st_dev && status.st_ino == zygote->output.st_ino) {
+        close(fd);
+        return true; /* emptied after each run */
     }
     bool device = S_ISCHR(status.st_mode) && major(status.st_rdev) == 1; /* null, zero, random */
     bool file = (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) && zygote->file_count < PC_MOST_FILES &&
@@ -125,8 +129,7 @@ bool pc_hold_files(struct pc_zygote *zygote) {
     int pidfd = (int)syscall(SYS_pidfd_open, zygote->pid, 0);
     bool good = folder != NULL && pidfd >= 0;
     for (struct dirent *entry; good && (entry = readdir(folder)) != NULL;) {
-        int number = atoi(entry->d_name);
-        good = number <= 2 || hold(zygote, pidfd, number);
+        good = entry->d_name[0] == '.' || hold(zygote, pidfd, atoi(entry->d_name));
     }
     if (folder != NULL) {
         closedir(folder);
