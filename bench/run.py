@@ -3,6 +3,7 @@
     python bench/run.py                     all but those that take long (LONG)
     python bench/run.py tracing             some
     python bench/run.py --json figures.json also as JSON
+    python bench/run.py --write             write the table into bench/FIGURES.md, with the commit that was measured
 
 The exit status is 0 even where a target is missed; it is 1 if something broke.
 """
@@ -19,7 +20,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from kit import Broken, Row
+from kit import HERE, Broken, Row, run
 
 BENCHMARKS = (
     "rate_command",
@@ -41,6 +42,7 @@ BENCHMARKS = (
     "race_cost",
 )
 LONG = ("budgets", "deep", "fixes", "order", "race", "race_maps", "several")  # only by name
+FIGURES = HERE / "FIGURES.md"
 HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")
 
 
@@ -49,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of: {', '.join(BENCHMARKS + LONG)}")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures into a file, too")
+    parser.add_argument("--write", action="store_true", help="write the table into bench/FIGURES.md")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in BENCHMARKS + LONG]
     if unknown:
@@ -64,7 +67,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(table(rows), end="")
     if options.json is not None:
         options.json.write_text(json.dumps([row.as_dict() for row in rows], indent=2) + "\n")
+    if options.write:
+        FIGURES.write_text(page(options.names, rows))
     return 1 if broken else 0
+
+
+def page(names: Sequence[str], rows: Sequence[Row]) -> str:
+    """The table as a page that says what it was measured on."""
+    commit = run(["git", "describe", "--always", "--dirty"], cwd=HERE).strip()
+    lines = [
+        "# Figures",
+        "",
+        f"Written by `python bench/run.py {' '.join([*names, '--write'])}`; do not edit. Measured on commit {commit}, "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end.",
+        "",
+        f"| {' | '.join(column or '-' for column in HEAD)} |",
+        f"|{'---|' * len(HEAD)}",
+        *(f"| {' | '.join(cells(row))} |" for row in rows),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def run_one(name: str) -> tuple[list[Row] | None, float]:
