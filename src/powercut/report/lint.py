@@ -59,7 +59,9 @@ def lint_counts(misuses: Sequence[Misuse]) -> str:
 def section(misuses: Sequence[Misuse], trace: str, paint: Paint = PLAIN) -> str:
     """What lint reports of a run: a line for each bug, and how many warnings there are. It does not fail the run."""
     bugs = [misuse for misuse in misuses if misuse.is_bug and misuse.known is None]
-    untested = "not tested; " if any(bug.finding is None for bug in bugs) else ""
+    left = sum(bug.finding is None for bug in bugs)
+    some = f"{left} of {len(bugs)} " if left < len(bugs) else ""
+    untested = f"{some}not tested; " if left else ""
     why = f"({untested}does not change the exit code)"
     head = f"Lint reports {lint_counts(misuses)} {why}: powercut lint {trace}"
     return "\n".join([paint(Role.WARNING, printable(head)), *(f"  {printable(_short(bug))}" for bug in bugs)])
