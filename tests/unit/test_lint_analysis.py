@@ -11,12 +11,13 @@ from types import CodeType
 import numpy as np
 import pytest
 
-from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
+from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState, StackFrame
 from powercut.findings.identity import identify
 from powercut.lint.analysis import Analysis, analyse, confirm
 from powercut.lint.libraries import StackRoles
 from powercut.lint.patterns import PATTERNS
 from powercut.model.memory import AUTO, EADR
+from powercut.report.finding_text import explain
 from powercut.report.lint import lint_document, lint_text, section
 from powercut.trace.layout import FRAME, Fence, Flush, Kind, MemoryKind, TableKind
 from powercut.trace.writer import TraceWriter
@@ -201,6 +202,24 @@ def test_of_several_findings_the_one_with_more_of_the_lines_confirms(tmp_path: P
         assert misuse.finding == "both"
     confirm(found.misuses, [apart])
     assert misuse.finding is None  # nothing is lost there
+
+
+def test_what_was_compiled_without_lines_says_how_to_get_them(tmp_path: Path) -> None:
+    found = analysed(tmp_path / "store.py")
+    known, unknown = (
+        "compile the program with -g",
+        Location(None, None, "put", "stored", frames=(StackFrame("put", module="/app"),)),
+    )
+    assert known not in lint_text(found, AUTO)
+    found.misuses[0].locations = [unknown]
+    assert lint_text(found, AUTO).count(known) == 1
+    found.misuses[0].locations = [unknown, place(3, tmp_path / "store.py")]
+    assert known not in lint_text(found, AUTO)
+    found.misuses[0].locations = [Location(None, None, "address 0x0", "stored")]  # nothing to be compiled
+    assert known not in lint_text(found, AUTO)
+    state, texts = SavedState("xfs", 4096, 2, "issued", (0,)), {"outcome": "fail", "code": 1, "output": ""}
+    finding = Finding(FindingKind.ORDERING, "m", [unknown], Fix("t", True), [], [], state, id="abcd", **texts)
+    assert explain(finding).count(known) == 1
 
 
 def test_head_says_how_many_bugs_are_not_tested(tmp_path: Path) -> None:

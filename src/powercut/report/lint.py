@@ -17,7 +17,7 @@ from powercut.model.memory import Memory
 from powercut.printable import counted, printable
 from powercut.report.location_document import LocationDocument, location_document
 from powercut.report.paint import PLAIN, Paint, Role
-from powercut.report.source import source_line
+from powercut.report.source import line_hint, source_line
 from powercut.trace.reader import Trace
 
 _WIDTH = 110
@@ -78,7 +78,7 @@ def explain_misuse(misuse: Misuse, head: str = "") -> str:
     for number, location in enumerate(misuse.locations):
         lines.extend(_location(location))
         lines.extend(_stack(location) if number == 0 else [])  # that of the other side is in the JSON
-    lines.extend(["", *_wrap(f"advice: {misuse.advice}")])
+    lines.extend([*line_hint(misuse.locations), "", *_wrap(f"advice: {misuse.advice}")])
     if misuse.finding is not None:
         lines.append(f"  confirmed by finding {misuse.finding}")
     return "\n".join(lines)
