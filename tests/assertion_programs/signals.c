@@ -1,7 +1,7 @@
 /* A program whose signal handler records, too: at a rate (words: rate MICROSECONDS ROUNDS; blocked: its only thread
- * takes no signals), or after every single
- * instruction of what the program does (step ROUNDS, results ROUNDS, jump ROUNDS). Each round of either makes its
- * four or five records in one order, on memory of its own, and one mistake in every eighth. */
+ * takes no signals), or after every single instruction of what the program does (step ROUNDS, results ROUNDS,
+ * jump ROUNDS). Each round of either makes its four or five records in one order, on memory of its own, and one
+ * mistake in every eighth. */
 #define _GNU_SOURCE
 #include <powercut.h>
 
