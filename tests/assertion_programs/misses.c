@@ -63,13 +63,33 @@ SCENARIO(flush_is_of_a_whole_line) { /* one flush of the line is enough for both
     pc_write(A, 8);
     pc_write(A + 32, 8);
     PERSIST(A, 8);
-    pc_is_persistent(A + 32, 8);
+    pc_is_persistent(A + 32, 8); /* WARN lucky-writeback */
     pc_flush(A + 32, 8); /* WARN unnecessary-writeback/flushed-before */
+}
+
+SCENARIO(luck_ends_with_a_flush_of_its_own) {
+    pc_write(A, 16);
+    PERSIST(A + 8, 8);
+    pc_tx_checker_start();
+    pc_write(A + 24, 8);
+    PERSIST(A, 32); /* all that was written */
+    pc_tx_checker_end();
+    pc_is_persistent(A, 32);
+    pc_write(A + 40, 8);
+    PERSIST(A, 1); /* one byte names the line, as an instruction does */
+    pc_is_persistent(A, 64);
+}
+
+SCENARIO(luck_is_told_at_the_end_of_a_scope) {
+    pc_tx_checker_start();
+    pc_write(A, 8);
+    PERSIST(A + 8, 8);
+    pc_tx_checker_end(); /* WARN lucky-writeback */
 }
 
 SCENARIO(flush_is_of_no_more_than_its_lines) {
     pc_write(A, 72);
     PERSIST(A, 8);
-    pc_is_persistent(A, 64);
-    pc_is_persistent(A, 72); /* FAIL not-persistent/not-flushed */
+    pc_is_persistent(A, 64); /* WARN lucky-writeback */
+    pc_is_persistent(A, 72); /* FAIL not-persistent/not-flushed, WARN lucky-writeback */
 }

@@ -1,11 +1,13 @@
-/* A program whose signal handler records, too: at a rate (words: rate MICROSECONDS ROUNDS), or after every single
- * instruction of what the program does (step ROUNDS, results ROUNDS, jump ROUNDS). Each round of either makes its
- * four or five records in one order, on memory of its own, and one mistake in every eighth. */
+/* A program whose signal handler records, too: at a rate (words: rate MICROSECONDS ROUNDS; blocked: its only thread
+ * takes no signals), or after every single instruction of what the program does (step ROUNDS, results ROUNDS,
+ * jump ROUNDS). Each round of either makes its four or five records in one order, on memory of its own, and one
+ * mistake in every eighth. */
 #define _GNU_SOURCE
 #include <powercut.h>
 
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,16 +69,24 @@ int main(int count, char **words) {
     sigaction(SIGALRM, &action, NULL);
     asks = strcmp(words[1], "results") == 0;
     jumps = strcmp(words[1], "jump") == 0;
-    if (strcmp(words[1], "rate") == 0) {
+    bool blocked = strcmp(words[1], "blocked") == 0, timed = blocked || strcmp(words[1], "rate") == 0;
+    if (blocked) {
+        sigset_t alarm;
+        sigemptyset(&alarm);
+        sigaddset(&alarm, SIGALRM);
+        sigprocmask(SIG_BLOCK, &alarm, NULL);
+    }
+    if (timed) {
         struct itimerval often = {{0, atol(words[2])}, {0, atol(words[2])}};
         setitimer(ITIMER_REAL, &often, NULL);
     }
     pc_start();
     pc_register_pool(outer, sizeof outer);
     pc_register_pool(inner, sizeof inner);
-    on_signal(0); /* so that all places are known: no lock is taken for them */
+    if (!blocked)
+        on_signal(0); /* so that all places are known: no lock is taken for them */
     rounds(2);
-    stepping = strcmp(words[1], "rate") != 0;
+    stepping = !timed;
     rounds(number);
     setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
     pc_end();

@@ -6,7 +6,9 @@ and at 10 kHz. What was recorded is judged by the twin of the rules.
 
 from __future__ import annotations
 
+import os
 import struct
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -99,3 +101,11 @@ def test_handlers_at_10_khz(program: str, tmp_path: Path) -> None:
     taken = judge(program, tmp_path, "rate", "100", "100000")
     assert is_repeated(letters(taken, OUTER).removeprefix(FIRST), ROUNDS)
     assert len(letters(taken, OUTER)) == len(FIRST) + 100_000 * 6 - 12_500
+
+
+def test_checking_thread_takes_no_signals(program: str) -> None:
+    """A handler that ran there would wait for room that only this thread makes."""
+    environment = {**os.environ, "POWERCUT_CHECKER": "thread", "POWERCUT_BUFFER": "16"}
+    words = [program, "blocked", "100", "3000"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, env=environment, check=True)
+    assert ended.stdout == "0 0\n"

@@ -30,6 +30,7 @@ class Byte:
     through: bool  # around the cache (x86), or into a cache that survives (eADR)
     flush: int | None = None
     flush_epoch: int | None = None
+    lucky: bool = False  # flushed with other bytes of its line, not by itself
 
 
 class Twin:
@@ -156,18 +157,21 @@ class Twin:
         if not any(x in self.excluded for x in lined):
             for line in lines:
                 self.look_for_need(position, [self.memory.get(x) for x in range(line * LINE, (line + 1) * LINE)])
-        self.write_back(position, lined)
+        self.write_back(position, lined, lined if len(span) == 1 else span)
 
     def library_flush(self, position, span):
         """As a flush, but not asked whether it is needed."""
         if self.model not in ("eadr", "hops"):
-            self.write_back(position, range(span.start // LINE * LINE, -(-span.stop // LINE) * LINE))
+            lined = range(span.start // LINE * LINE, -(-span.stop // LINE) * LINE)
+            self.write_back(position, lined, lined)
 
-    def write_back(self, position, lined):
+    def write_back(self, position, lined, meant):
         for x in lined:
             byte = self.memory.get(x)
             if byte and byte.flush_epoch is None:
-                byte.flush, byte.flush_epoch = position, self.epoch
+                byte.flush, byte.flush_epoch, byte.lucky = position, self.epoch, x not in meant
+            elif byte and x in meant:
+                byte.lucky = False
 
     def look_for_need(self, position, line):
         written = [byte for byte in line if byte]
@@ -202,6 +206,8 @@ class Twin:
                 self.tell(
                     kind, {"flush": "not-flushed", "fence": "not-fenced"}[lacks], position, byte.write, byte.flush
                 )
+            elif byte and byte.lucky:
+                self.tell("lucky-writeback", "", position, byte.write, byte.flush)
 
     def order(self, position, a, n, b, m):
         first, second = self.sound("order", position, a, n), self.sound("order", position, b, m)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import struct
 from pathlib import Path
@@ -10,13 +11,14 @@ from types import CodeType
 import numpy as np
 import pytest
 
-from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState
+from powercut.findings.finding import Finding, FindingKind, Fix, Location, SavedState, StackFrame
 from powercut.findings.identity import identify
 from powercut.lint.analysis import Analysis, analyse, confirm
 from powercut.lint.libraries import StackRoles
 from powercut.lint.patterns import PATTERNS
 from powercut.model.memory import AUTO, EADR
-from powercut.report.lint import lint_document, lint_text
+from powercut.report.finding_text import explain
+from powercut.report.lint import lint_document, lint_text, section
 from powercut.trace.layout import FRAME, Fence, Flush, Kind, MemoryKind, TableKind
 from powercut.trace.writer import TraceWriter
 
@@ -180,6 +182,56 @@ def test_a_finding_confirms_a_misuse_of_the_same_line(tmp_path: Path) -> None:
     confirm(found.misuses, [finding])
     assert misuse.finding == "abcd"
     assert "confirmed by finding abcd" in lint_text(found, AUTO)
+
+
+def test_of_several_findings_the_one_with_more_of_the_lines_confirms(tmp_path: Path) -> None:
+    found = analysed(tmp_path / "store.py")
+    misuse = found.misuses[0]
+    misuse.harm = "durability"
+    misuse.locations = [place(3, tmp_path / "store.py"), place(5, tmp_path / "store.py")]
+    file = misuse.locations[0].file
+    state, texts = SavedState("xfs", 4096, 2, "issued", (0,)), {"outcome": "fail", "code": 1, "output": ""}
+
+    def finding(name: str, *lines: int) -> Finding:
+        places = [Location(file, line, "fill", "lost" if line == 3 else "survived") for line in lines]
+        return Finding(FindingKind.ORDERING, "m", places, Fix("t", True), [], [], state, id=name, **texts)
+
+    both, one, apart = finding("both", 3, 5), finding("one", 3, 9), finding("apart", 5)
+    for several in ([one, both, apart], [both, one], [apart, both, one]):
+        confirm(found.misuses, several)
+        assert misuse.finding == "both"
+    confirm(found.misuses, [apart])
+    assert misuse.finding is None  # nothing is lost there
+
+
+def test_what_was_compiled_without_lines_says_how_to_get_them(tmp_path: Path) -> None:
+    found = analysed(tmp_path / "store.py")
+    known, unknown = (
+        "compile the program with -g",
+        Location(None, None, "put", "stored", frames=(StackFrame("put", module="/app"),)),
+    )
+    assert known not in lint_text(found, AUTO)
+    found.misuses[0].locations = [unknown]
+    assert lint_text(found, AUTO).count(known) == 1
+    found.misuses[0].locations = [unknown, place(3, tmp_path / "store.py")]
+    assert known not in lint_text(found, AUTO)
+    found.misuses[0].locations = [Location(None, None, "address 0x0", "stored")]  # nothing to be compiled
+    assert known not in lint_text(found, AUTO)
+    state, texts = SavedState("xfs", 4096, 2, "issued", (0,)), {"outcome": "fail", "code": 1, "output": ""}
+    finding = Finding(FindingKind.ORDERING, "m", [unknown], Fix("t", True), [], [], state, id="abcd", **texts)
+    assert explain(finding).count(known) == 1
+
+
+def test_head_says_how_many_bugs_are_not_tested(tmp_path: Path) -> None:
+    misuses = analysed(tmp_path / "store.py").misuses[:1] * 2
+    misuses = [dataclasses.replace(misuse, severity="bug") for misuse in misuses]
+    heads = []
+    for confirmed in range(3):
+        for number, misuse in enumerate(misuses):
+            misuse.finding = "abcd" if number < confirmed else None
+        heads.append(section(misuses, "RUN/trace").partition("(")[2].partition(")")[0])
+    does_not = "does not change the exit code"
+    assert heads == [f"not tested; {does_not}", f"1 of 2 not tested; {does_not}", does_not]
 
 
 def test_nothing_is_flushed_for_nothing_where_the_page_cache_is_meant(tmp_path: Path) -> None:

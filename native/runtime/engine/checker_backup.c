@@ -5,8 +5,6 @@
 #include "engine.h"
 #include "transactions.h"
 
-enum { IS_NEW = 1 }; /* a span's flag: allocated in this transaction, so that it needs no backup */
-
 static bool never(const void *with, const struct page *page) {
     return false;
 }

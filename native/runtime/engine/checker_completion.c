@@ -71,13 +71,16 @@ struct question {
 static bool must_be_persistent(void *with, const struct span *span, uint64_t address) {
     struct question *question = with;
     enum durability durability = question->engine->model->durability(question->engine, span);
-    if (durability == IS_PERSISTENT)
+    if (durability == IS_PERSISTENT && !(span->flags & BY_LUCK))
         return true;
     question->broken = true;
     if (question->tell) {
         struct finding_place place = {question->at, span->write_site, span->flush_site, address,
                                       (uint64_t)(span->high - span->low)};
-        report(question->engine, durability == LACKS_FLUSH ? KIND_TX_NOT_FLUSHED : KIND_TX_NOT_FENCED,
+        report(question->engine,
+               durability == IS_PERSISTENT ? KIND_BY_LUCK
+               : durability == LACKS_FLUSH ? KIND_TX_NOT_FLUSHED
+                                           : KIND_TX_NOT_FENCED,
                &place);
     }
     return question->tell;

@@ -9,11 +9,12 @@ struct question {
 static bool must_be_persistent(void *with, const struct span *span, uint64_t address) {
     struct question *question = with;
     enum durability durability = question->engine->model->durability(question->engine, span);
-    if (durability != IS_PERSISTENT) {
-        struct finding_place place = {question->at->site, span->write_site, span->flush_site, address,
-                                      (uint64_t)(span->high - span->low)};
+    struct finding_place place = {question->at->site, span->write_site, span->flush_site, address,
+                                  (uint64_t)(span->high - span->low)};
+    if (durability != IS_PERSISTENT)
         report(question->engine, durability == LACKS_FLUSH ? KIND_NOT_FLUSHED : KIND_NOT_FENCED, &place);
-    }
+    else if (span->flags & BY_LUCK)
+        report(question->engine, KIND_BY_LUCK, &place);
     return true;
 }
 

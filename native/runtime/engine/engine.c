@@ -106,7 +106,8 @@ static enum tidy judge_span(const void *with, const struct span *before, const s
         return TIDY_KEEP;
     if (now - last > VERY_OLD)
         return TIDY_DROP;
-    bool together = before && epoch_of(before->written) == written && epoch_of(before->flushed) == flushed;
+    bool together = before && epoch_of(before->written) == written && epoch_of(before->flushed) == flushed &&
+                    before->flags == span->flags;
     return together ? TIDY_JOIN : TIDY_KEEP;
 }
 
@@ -138,6 +139,35 @@ static void write_range(struct engine *engine, const struct operation *operation
     }
 }
 
+/* The bytes of a page that a flush is about, as it was asked for. An instruction names a line by any of its
+ * bytes, and a library means what it flushes. */
+static struct range meant_of(const struct operation *operation, const struct page *page, unsigned from,
+                             unsigned to) {
+    uint64_t start = page->number * SHADOW_PAGE;
+    bool lines = operation->high - operation->low == 1 || operation->code == PC_LIBRARY_FLUSH;
+    return (struct range){.low = lines || operation->low < start + from ? from : operation->low - start,
+                          .high = lines || operation->high > start + to ? to : operation->high - start};
+}
+
+/* What was written as one is told apart where only a part of it is meant. */
+static void split_what_is_meant(struct page *page, unsigned offset) {
+    unsigned i = page_first(page, offset);
+    const struct span *span = i < page->count ? &page->spans[i] : NULL;
+    if (span && span->low < offset && (!span->flushed || span->flags & BY_LUCK))
+        page_split(page, offset);
+}
+
+static void flush_span(struct engine *engine, struct span *span, struct range meant, uint32_t site) {
+    bool is_meant = span->low >= meant.low && span->high <= meant.high;
+    if (!span->flushed) {
+        span->flushed = engine->clock;
+        span->flush_site = site;
+        span->flags = is_meant ? 0 : BY_LUCK;
+    } else if (is_meant) {
+        span->flags = 0;
+    }
+}
+
 /* A flush writes back whole cache lines, whatever was asked for. */
 static void flush_range(struct engine *engine, const struct operation *operation) {
     uint64_t low = operation->low & ~(uint64_t)(SHADOW_LINE - 1);
@@ -145,6 +175,9 @@ static void flush_range(struct engine *engine, const struct operation *operation
     struct walk walk = walk_over(&engine->memory, low, high);
     unsigned from, to;
     for (struct page *page; (page = walk_next(&walk, &from, &to));) {
+        struct range meant = meant_of(operation, page, from, to);
+        split_what_is_meant(page, (unsigned)meant.low);
+        split_what_is_meant(page, (unsigned)meant.high);
         unsigned i = page_first(page, from);
         if (i < page->count && page->spans[i].low < from) {
             if (!page_split(page, from))
@@ -154,11 +187,7 @@ static void flush_range(struct engine *engine, const struct operation *operation
         for (; i < page->count && page->spans[i].low < to; i++) {
             if (page->spans[i].high > to && !page_split(page, to))
                 break;
-            struct span *span = &page->spans[i];
-            if (!span->flushed) {
-                span->flushed = engine->clock;
-                span->flush_site = operation->site;
-            }
+            flush_span(engine, &page->spans[i], meant, operation->site);
         }
     }
 }

@@ -86,7 +86,10 @@ struct kind {
       "Make data persistent earlier, or exclude data that need not be.")                                     \
     K(NOT_A_RECORD, "out-of-bounds", "damaged", PC_FAIL,                                                     \
       "The memory that the program shares with the checker was overwritten: what follows is not checked.",   \
-      "Look for a stray pointer.")
+      "Look for a stray pointer.")                                                                           \
+    K(BY_LUCK, "lucky-writeback", "", PC_WARN,                                                               \
+      "%a finds what %w wrote persistent only because %o flushed other data of the same cache line.",        \
+      "Flush it itself: fields may move to other lines.")
 
 #define KIND_NUMBER(id, name, why, severity, sentence, advice) KIND_##id,
 enum kind_number { KINDS(KIND_NUMBER) KIND_COUNT };

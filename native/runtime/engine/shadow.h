@@ -17,6 +17,9 @@ struct span {
     uint32_t write_site, flush_site;
     uint64_t written, flushed; /* times; 0: not flushed since */
 };
+/* Flags of a span: allocated in this transaction, so that it needs no backup (in a log); written back only by
+ * a flush of other bytes of its line. */
+enum { IS_NEW = 1, BY_LUCK = 2 };
 struct page {
     uint64_t number;
     uint32_t age; /* that of the shadow when it was last emptied */

@@ -85,7 +85,10 @@ static void *be_helping_thread(void *with) {
 
 static bool start_thread(struct channel *channel) {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, be_helping_thread, channel) != 0)
+    struct quiet quiet = hush(); /* the program's handlers would wait there for what only this thread does */
+    int failed = pthread_create(&thread, NULL, be_helping_thread, channel);
+    unhush(&quiet);
+    if (failed)
         return false;
     pthread_detach(thread);
     atomic_store(&channel->checker, (uint32_t)getpid());

@@ -59,6 +59,7 @@ static void change(enum pc_operation operation, uint64_t low, uint64_t high) {
 
 void pc_range_(enum pc_operation operation, const volatile void *address, size_t size, struct pc_site *site) {
     int reason = errno;
+    struct quiet all = hush();
     if (tell_tracer(operation, address, size)) {
         /* it is in the trace */
     } else if (!atomic_load(&session.channel)) {
@@ -79,6 +80,7 @@ void pc_range_(enum pc_operation operation, const volatile void *address, size_t
                 self.phase = phase;
         }
     }
+    unhush(&all);
     errno = reason;
 }
 

@@ -122,14 +122,22 @@ def _misuse(group: list[Sighting], blame: Blame) -> Misuse:
 
 
 def confirm(misuses: Iterable[Misuse], findings: Iterable[Finding]) -> None:
-    """Note which misuses a crash state confirms: a finding loses what the same line wrote."""
-    lost: dict[tuple[str | None, int | None], str] = {
-        (location.file, location.line): finding.id
-        for finding in findings
-        for location in finding.locations
-        if location.role == "lost" and location.line is not None
-    }
+    """Note which misuses a crash state confirms: a finding loses what the same line wrote.
+
+    Several findings can lose what one line wrote. The one that names most of the misuse's lines is about it.
+    """
+    findings = list(findings)
     for misuse in misuses:
         if misuse.harm == Harm.DURABILITY:
-            places = [lost.get((location.file, location.line)) for location in misuse.locations]
-            misuse.finding = next((found for found in places if found is not None), None)
+            places = {place for location in misuse.locations if (place := _line(location))}
+            losing = [found for found in findings if places & set(map(_line, _lost(found)))]
+            named = max(losing, key=lambda found: len(places & set(map(_line, found.locations))), default=None)
+            misuse.finding = named.id if named is not None else None
+
+
+def _lost(finding: Finding) -> list[Location]:
+    return [location for location in finding.locations if location.role == "lost"]
+
+
+def _line(location: Location) -> tuple[str | None, int] | None:
+    return (location.file, location.line) if location.line is not None else None

@@ -10,7 +10,7 @@ from powercut.oracle.verdict import Outcome, Verdict
 from powercut.printable import counted, one_line, printable
 from powercut.report.kind_texts import KINDS
 from powercut.report.paint import PLAIN, Paint, Role
-from powercut.report.source import source_line
+from powercut.report.source import line_hint, source_line
 from powercut.runs.store import MORE_TIME
 
 _VERIFIED = {
@@ -41,7 +41,7 @@ def explain(finding: Finding, paint: Paint = PLAIN) -> str:
     for location in finding.locations:
         lines.extend(_location(location, paint))
         lines.extend(_stack(location) if finding.race else ())
-    lines.append("")
+    lines += [*line_hint(finding.locations), ""]
     lines.extend(_raced(finding, finding.race, paint) if finding.race else _minimal_state(finding))
     if finding.output.strip():
         check = "check" if finding.code else "built-in check"

@@ -17,7 +17,7 @@ from powercut.model.memory import Memory
 from powercut.printable import counted, printable
 from powercut.report.location_document import LocationDocument, location_document
 from powercut.report.paint import PLAIN, Paint, Role
-from powercut.report.source import source_line
+from powercut.report.source import line_hint, source_line
 from powercut.trace.reader import Trace
 
 _WIDTH = 110
@@ -59,7 +59,9 @@ def lint_counts(misuses: Sequence[Misuse]) -> str:
 def section(misuses: Sequence[Misuse], trace: str, paint: Paint = PLAIN) -> str:
     """What lint reports of a run: a line for each bug, and how many warnings there are. It does not fail the run."""
     bugs = [misuse for misuse in misuses if misuse.is_bug and misuse.known is None]
-    untested = "not tested; " if any(bug.finding is None for bug in bugs) else ""
+    left = sum(bug.finding is None for bug in bugs)
+    some = f"{left} of {len(bugs)} " if left < len(bugs) else ""
+    untested = f"{some}not tested; " if left else ""
     why = f"({untested}does not change the exit code)"
     head = f"Lint reports {lint_counts(misuses)} {why}: powercut lint {trace}"
     return "\n".join([paint(Role.WARNING, printable(head)), *(f"  {printable(_short(bug))}" for bug in bugs)])
@@ -76,7 +78,7 @@ def explain_misuse(misuse: Misuse, head: str = "") -> str:
     for number, location in enumerate(misuse.locations):
         lines.extend(_location(location))
         lines.extend(_stack(location) if number == 0 else [])  # that of the other side is in the JSON
-    lines.extend(["", *_wrap(f"advice: {misuse.advice}")])
+    lines.extend([*line_hint(misuse.locations), "", *_wrap(f"advice: {misuse.advice}")])
     if misuse.finding is not None:
         lines.append(f"  confirmed by finding {misuse.finding}")
     return "\n".join(lines)

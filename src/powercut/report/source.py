@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from powercut.findings.finding import Location
 from powercut.findings.sources import sources
 
 
@@ -20,3 +23,11 @@ def changes_told(files: list[str], most: int = 3) -> str:
     some = ", ".join(files[:most]) + (" and more" if files[most:] else "")
     have, are = ("have", "are") if len(files) > 1 else ("has", "is")
     return f"{some} {have} changed or {are} gone since this run. The lines shown are those of the run."
+
+
+def line_hint(locations: Sequence[Location]) -> list[str]:
+    """What to do if compiled code took part and not one line is known; nothing otherwise."""
+    compiled = [location for location in locations if location.function and location.frames]
+    if not compiled or any(location.line is not None for location in locations):
+        return []
+    return ["  no line is known: compile the program with -g to see lines"]
