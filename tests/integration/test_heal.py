@@ -21,6 +21,7 @@ from powercut.guard.supervise import Supervisor, Watch
 from powercut.heal.changes import change, undo
 from powercut.heal.reversion import Patch, patches
 from powercut.heal.session import Restart, Session
+from powercut.report.heal import plan_text
 from tests.needs import needs_memory_tool, needs_pmdk
 
 SOURCE = Path(__file__).parents[1] / "guard_programs" / "service.c"
@@ -214,3 +215,22 @@ def test_taking_everything_back_gives_the_base(sick: Sick) -> None:
     logged = [i for i in range(0, len(base), 4096) if len(history.overlapping(i, i + 1))]
     assert logged
     assert all(content[i] == base[i] for i in logged)
+
+
+def restarted_by(sick: Sick, *lines: str) -> list[str]:
+    """A command that runs a script in which the service's program and pool are named."""
+    script = sick.pool.parent.parent / "restart.sh"
+    script.write_text("\n".join(("#!/bin/sh", f"service='{sick.program}' pool='{sick.pool}'", *lines, "")))
+    script.chmod(0o755)
+    return [str(script)]
+
+
+def test_a_later_process_that_fails_for_another_reason_is_not_the_pools_fault(sick: Sick) -> None:
+    """The service has read its pool and has ended well; then something else of the restart does not work."""
+    command = restarted_by(sick, '"$service" "$pool" count || exit 5', "ls /no/such/file")
+    session = Session(sick.log, None, Restart(command, sick.pool.parent, timeout=10), sick.said.append)
+    plan, first = session.plan()
+    assert first.code == 2 and plan.later == "ls"
+    assert not plan.steps and len(session.attempts) <= 3
+    text = plan_text(session, plan, first)
+    assert "ls failed later" in text and "the pool is not the cause" in text
