@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
+from harness import POWERCUT
 
 from powercut.commands.heal import command as heal_command
 from powercut.errors import UsageError
@@ -234,3 +236,21 @@ def test_a_later_process_that_fails_for_another_reason_is_not_the_pools_fault(si
     assert not plan.steps and len(session.attempts) <= 3
     text = plan_text(session, plan, first)
     assert "ls failed later" in text and "the pool is not the cause" in text
+
+
+def test_a_search_that_is_ended_leaves_its_report(sick: Sick, tmp_path: Path) -> None:
+    """The restart works without the bad update, and then takes its time: SIGTERM comes in the middle of that."""
+    sick.guard("fault")
+    command = restarted_by(sick, '"$service" "$pool" count || exit 9', f"touch '{tmp_path / 'works'}'", "sleep 60")
+    report = tmp_path / "report.json"
+    before = sick.pool.read_bytes()
+    words = ["heal", "--log", sick.log, "--yes", "--timeout", "60", "--json", report, "--", *command]
+    heal = subprocess.Popen([POWERCUT, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while not (tmp_path / "works").exists():
+        assert time.monotonic() < end and heal.poll() is None
+        time.sleep(0.05)
+    heal.terminate()
+    assert heal.wait() == 130
+    assert json.loads(report.read_text())["outcome"] == "interrupted"
+    assert sick.pool.read_bytes() == before
