@@ -107,7 +107,8 @@ def test_a_service_that_does_not_pass_its_check_is_ended_with_all_that_it_starte
 def test_a_file_that_a_program_maps_itself_keeps_its_history(operator: World) -> None:
     store = "import mmap; f = open('data/f', 'r+b'); m = mmap.mmap(f.fileno(), 0); m[0:1] = b'X'"
     (operator.data / "f").write_bytes(bytes(4096))
-    assert operator.run("guard", "--pool", "data/f", "--", sys.executable, "-c", store).err == ""
+    first = operator.run("guard", "--pool", "data/f", "--", sys.executable, "-c", store)
+    assert "nothing of that was logged" in first.err and first.err.count("powercut:") == 1, "it calls no msync"
     ended = operator.run("guard", "--pool", "data/f", "--", sys.executable, "-c", store)
     assert ended.err == "powercut: HERE/data/f: logged 1 change made without guard or just before the service died\n"
     assert [path.name for path in (operator.here / LOG).glob("*.base")] == ["pool-1.base"]

@@ -116,7 +116,7 @@ def test_a_start_and_an_end_do_not_wait_for_a_large_log(pages: Path, tmp_path: P
 def test_what_services_leave_that_end_soon_is_reclaimed_when_nobody_waits(pages: Path, tmp_path: Path) -> None:
     with guarded(pages, tmp_path, "90") as process:
         assert process.wait() == 0
-    assert load(tmp_path / "log").fresh <= TWICE * load(tmp_path / "log").bound
+    until(lambda: load(tmp_path / "log").fresh <= TWICE * load(tmp_path / "log").bound)
 
 
 def test_a_start_is_told_to_end_while_it_reads_the_log(pages: Path, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_service_waits_while_the_brake_is_held_but_not_for_ever(pages: Path, t
         began = time.monotonic()
         subprocess.run(command, env=given, check=True)
         waited = time.monotonic() - began
-    assert waited >= 0.5 * (last_segment(log) - 1) > 0.5, "half a second for each segment but the first"
+    assert waited >= 0.1 * (last_segment(log) - 1) > 0.1, "a tenth of a second for each segment but the first"
 
 
 def test_a_second_guard_is_refused_while_the_first_lives(tmp_path: Path) -> None:

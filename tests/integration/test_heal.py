@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
+from harness import POWERCUT
 
 from powercut.commands.heal import command as heal_command
 from powercut.errors import UsageError
@@ -21,6 +23,7 @@ from powercut.guard.supervise import Supervisor, Watch
 from powercut.heal.changes import change, undo
 from powercut.heal.reversion import Patch, patches
 from powercut.heal.session import Restart, Session
+from powercut.report.heal import plan_text
 from tests.needs import needs_memory_tool, needs_pmdk
 
 SOURCE = Path(__file__).parents[1] / "guard_programs" / "service.c"
@@ -214,3 +217,40 @@ def test_taking_everything_back_gives_the_base(sick: Sick) -> None:
     logged = [i for i in range(0, len(base), 4096) if len(history.overlapping(i, i + 1))]
     assert logged
     assert all(content[i] == base[i] for i in logged)
+
+
+def restarted_by(sick: Sick, *lines: str) -> list[str]:
+    """A command that runs a script in which the service's program and pool are named."""
+    script = sick.pool.parent.parent / "restart.sh"
+    script.write_text("\n".join(("#!/bin/sh", f"service='{sick.program}' pool='{sick.pool}'", *lines, "")))
+    script.chmod(0o755)
+    return [str(script)]
+
+
+def test_a_later_process_that_fails_for_another_reason_is_not_the_pools_fault(sick: Sick) -> None:
+    """The service has read its pool and has ended well; then something else of the restart does not work."""
+    command = restarted_by(sick, '"$service" "$pool" count || exit 5', "ls /no/such/file")
+    session = Session(sick.log, None, Restart(command, sick.pool.parent, timeout=10), sick.said.append)
+    plan, first = session.plan()
+    assert first.code == 2 and plan.later == "ls"
+    assert not plan.steps and len(session.attempts) <= 3
+    text = plan_text(session, plan, first)
+    assert "ls failed later" in text and "the pool is not the cause" in text
+
+
+def test_a_search_that_is_ended_leaves_its_report(sick: Sick, tmp_path: Path) -> None:
+    """The restart works without the bad update, and then takes its time: SIGTERM comes in the middle of that."""
+    sick.guard("fault")
+    command = restarted_by(sick, '"$service" "$pool" count || exit 9', f"touch '{tmp_path / 'works'}'", "sleep 60")
+    report = tmp_path / "report.json"
+    before = sick.pool.read_bytes()
+    words = ["heal", "--log", sick.log, "--yes", "--timeout", "60", "--json", report, "--", *command]
+    heal = subprocess.Popen([POWERCUT, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while not (tmp_path / "works").exists():
+        assert time.monotonic() < end and heal.poll() is None
+        time.sleep(0.05)
+    heal.terminate()
+    assert heal.wait() == 130
+    assert json.loads(report.read_text())["outcome"] == "interrupted"
+    assert sick.pool.read_bytes() == before

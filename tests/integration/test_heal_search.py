@@ -126,8 +126,8 @@ def test_a_plan_of_a_run_that_ended_otherwise_has_the_newest_updates_too(
 ) -> None:
     healer, _ = search(lambda _: FAILED)
     other = Attempt("exited", 71, 0.1)
-    plan = make_plan(healer.history, Origins(other, [], [], False, {}, []), FAILED)
+    plan = make_plan(healer.history, Origins(other, [], [], False, {}, None, []), FAILED)
     assert plan.tainted == other
     assert plan.steps[0].cause == healer.history.changes[-1] and plan.steps[-1].why
-    same = make_plan(healer.history, Origins(FAILED, [], [], False, {}, []), FAILED)
+    same = make_plan(healer.history, Origins(FAILED, [], [], False, {}, None, []), FAILED)
     assert same.tainted is None and not same.steps

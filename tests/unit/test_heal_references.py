@@ -76,3 +76,28 @@ def test_a_reference_of_which_nobody_knows_what_it_would_be_goes_with_the_object
     history = listed(tmp_path, *two)
     assert References(history).relinked(made_by(history, 200)) == []
     assert dependents(history, made_by(history, 200)) == made_by(history, 201)
+
+
+def test_behind_the_end_of_a_list_later_ones_stay_linked(tmp_path: Path) -> None:
+    """Objects that are added at the end: the one before leads to the one behind, with the number of the pool."""
+    number, made = 0x1234, []
+    for index, place in enumerate((FIRST, SECOND, THIRD, FOURTH)):
+        end = place - 64 if index else HEAD
+        made += [
+            Made(10 * index + 10, RecordKind.ALLOCATE, place, bytes(SIZE), 0x10, 100 + index),
+            Made(10 * index + 11, RecordKind.UPDATE, end, word(number) + word(place), 0x12, 100 + index),
+        ]
+    write_segment(tmp_path, 1, [*start_of_log(tmp_path, bytes(4096)), *made])
+    content = bytearray(4096)
+    for record in made[1::2]:
+        content[record.offset : record.offset + 16] = record.data
+    (tmp_path / "pool").write_bytes(bytes(content))
+    history = history_of(tmp_path)
+    taken = made_by(history, 101) | made_by(history, 102)
+    patches = References(history).relinked(taken)
+    assert sorted((patch.offset, patch.new) for patch in patches if patch.offset < SECOND) == [
+        (FIRST, word(number)),
+        (FIRST + 8, word(FOURTH)),
+    ]
+    last = References(history).relinked(made_by(history, 103))
+    assert last == [], "the last one has nothing behind it"

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum { WORD = 8, PAGE = 4096 };
-enum { PATIENCE = 500, NAP = 2 }; /* milliseconds */
+enum { PATIENCE = 100, NAP = 2 }; /* milliseconds */
 
 struct segment {
     char *at; /* NULL: it is no longer in memory; this structure stays, since a thread may still look at it */

@@ -5,7 +5,7 @@ step by step, by a process of its own: that can be killed at any moment, and nob
 disk. A service that writes faster than that gets is asked for patience (the lock `brake`, see
 native/runtime/guard/segments.c) before the log is twice as large as it should be. After: the process is killed, in the
 middle of a step if need be, whose work is then done again another time. Where no service runs any more, `finish` waits
-until the log is as small as it should be, or a signal comes.
+a little until the log is small again, or a signal comes; a step that takes longer is left to end by itself.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,7 @@ from powercut.guard.reclaim import load_of, reclaim
 BRAKE = "brake"
 TWICE = 2  # times its bound: so large a log may become
 _BETWEEN_LOOKS = 1.0  # seconds, where nobody says that a segment was begun
+_FINISH = 1.0  # seconds that the end of a service waits for the last step
 _NAP = 0.05  # seconds between two looks for a signal
 _DONE, _NOTHING = "done", "nothing to do"  # what the process tells; or why it failed
 
@@ -41,6 +43,7 @@ class Shrinking:
         self._wake, self._idle, self._over = threading.Event(), threading.Event(), threading.Event()
         self._steering, self._is_braking = threading.Lock(), False
         self._brake: int | None = None
+        self._is_left = False
         self._thread = threading.Thread(target=self._work, name="shrinking", daemon=True)
 
     def __enter__(self) -> Self:
@@ -52,8 +55,10 @@ class Shrinking:
     def __exit__(self, *_: object) -> None:
         with self._steering:
             self._over.set()
-            if self._process is not None:
+            if self._process is not None and not self._is_left:
                 self._process.kill()
+            elif self._process is not None and self._process.stdin is not None:
+                self._process.stdin.close()  # it ends when its step is done
             if self._brake is not None:
                 os.close(self._brake)
         self._wake.set()
@@ -79,7 +84,11 @@ class Shrinking:
         """Wait until the log is as small as it should be, nothing more can be done, or powercut is told to end."""
         self._idle.clear()
         self._wake.set()
+        deadline = time.monotonic() + _FINISH
         while self.is_due(self._folder) and self._thread.is_alive() and not self._idle.is_set() and not was_told():
+            if time.monotonic() > deadline:
+                self._is_left = True
+                return
             self._thread.join(_NAP)
 
     def _steer(self, *, brake: bool) -> None:
@@ -146,8 +155,8 @@ def _main(folder: str, versions: str) -> None:
             told = _NOTHING if reclaim(Path(folder), int(versions)) is None else _DONE
         except (OSError, UsageError) as error:
             told = str(error)
-        sys.stdout.write(f"{told}\n")
-        sys.stdout.flush()
+        with suppress(OSError):  # nobody waits for it any more
+            os.write(sys.stdout.fileno(), f"{told}\n".encode())
 
 
 if __name__ == "__main__":

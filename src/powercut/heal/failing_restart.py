@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
+from powercut.heal.later_process import failed_later
 from powercut.heal.progress import LOOK, Progress, Spin
 from powercut.heal.taint import Fault, LabelRange, LabelsBoard, Thread
 from powercut.native_programs import call_tracer
@@ -74,6 +75,7 @@ class Origins:
     Attributes:
         incomplete: some sets of labels are too small.
         loaded: when each number was loaded last; larger is later.
+        later: the process that failed after the one that used the pool had ended well, None: there is none.
         stacks: where it failed, or where its threads were last, if that was asked for; what is nearest first.
     """
 
@@ -82,6 +84,7 @@ class Origins:
     threads: list[Thread]
     incomplete: bool
     loaded: Mapping[int, int]
+    later: str | None
     stacks: list[tuple[Frame, ...]]
 
 
@@ -125,7 +128,9 @@ class FailingRestart:
             attempt = self._trace(copy, Path(notes), board, first)
             faults, threads = board.faults(), board.threads()
             where = _stacks(Path(notes) / _TRACE, faults, threads) if stacks else []
-            return Origins(attempt, faults, threads, bool(board.lost or board.refused), board.loaded(), where)
+            ended = attempt.how != "hung" and not faults
+            later = failed_later(Trace.open(Path(notes) / _TRACE, opened=False), board.owner) if ended else None
+            return Origins(attempt, faults, threads, bool(board.lost or board.refused), board.loaded(), later, where)
 
     def touches(self, label: Label) -> Touches:
         """A run that tells which of the labelled bytes matter to the command at all."""

@@ -50,12 +50,14 @@ class Plan:
         incomplete: the run under taint lost track of something.
         tainted: how the run under taint ended, if that was otherwise than without; then the steps are no more than the
             newest updates, behind those that this run suggests.
+        later: the process that failed, after the one that used the pool had ended well.
     """
 
     steps: list[Step] = field(default_factory=list)
     updates: int = 0
     incomplete: bool = False
     tainted: Attempt | None = None
+    later: str | None = None
 
     def batches(self, size: int) -> list[Step]:
         """The steps, so many as one."""
@@ -75,7 +77,7 @@ def make_plan(history: History, origins: Origins, failed: Attempt) -> Plan:
     differs = not origins.attempt.resembles(failed)
     suspects = chain(_suspects(origins), _by_time(history)) if differs else _suspects(origins)
     tainted = origins.attempt if differs else None
-    return Plan(steps_for(history, suspects), history.updates, origins.incomplete, tainted)
+    return Plan(steps_for(history, suspects), history.updates, origins.incomplete, tainted, origins.later)
 
 
 def steps_for(history: History, suspects: Iterable[tuple[int, str]]) -> list[Step]:

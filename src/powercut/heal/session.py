@@ -19,7 +19,7 @@ from powercut.heal.bitcode.slicing import StaticCode, in_order
 from powercut.heal.changes import change
 from powercut.heal.copies import copy_of, recovery
 from powercut.heal.failing_restart import Attempt, FailingRestart
-from powercut.heal.heal_plan import Plan, Step
+from powercut.heal.heal_plan import Plan, Step, together
 from powercut.heal.healer import BUDGET, MODES, Healer, Healing
 from powercut.heal.leaks import Allocated, Leak, Rule, find_leaks, without
 from powercut.heal.record_lines import Places
@@ -92,7 +92,24 @@ class Session:
         if not tainted.resembles(first):
             text = f"in the memory tracer, the restart {tainted}, so what led to the failure is not known for sure"
             self._say(f"{text}. The plan is made of the newest updates, too. [heal-differs]")
+        if plan.later is not None and plan.steps and self._makes_no_difference(plan, first):
+            plan.steps = []
         return plan, first
+
+    def _makes_no_difference(self, plan: Plan, first: Attempt) -> bool:
+        """Whether the restart says the same without all that is suspected, and without all since the first of it.
+
+        One that fails without a word may have other reasons each time.
+        """
+        if not first.said:
+            return False
+        oldest = min(min(step.records) for step in plan.steps)
+        changes = self.history.changes
+        for records in (together(plan.steps), frozenset(changes[changes >= oldest].tolist())):
+            attempt = self._healer.attempt(records)
+            if not attempt.resembles(first) or attempt.said != first.said:
+                return False
+        return True
 
     def heal(self, plan: Plan) -> Healing | None:
         """Try the plan on copies; the best that was found when it ends, also if somebody ends it (`is_interrupted`)."""

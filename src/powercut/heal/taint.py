@@ -163,6 +163,11 @@ class LabelsBoard:
         return bool(self._header()["owner"])
 
     @property
+    def owner(self) -> int:
+        """The process that was followed last; 0: none."""
+        return int(self._header()["owner"])
+
+    @property
     def lost(self) -> int:
         """Unions of labels that were not made for want of room: not 0 means that sets may be too small."""
         return int(self._header()["lost"])

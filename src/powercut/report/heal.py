@@ -28,9 +28,14 @@ def _lines(session: Session, plan: Plan, first: Attempt) -> Iterator[str]:
     yield from (f"  | {one_line(line)}" for line in first.said.splitlines()[-_WORDS:])
     if plan.tainted is not None:
         yield f"  (in the memory tracer, it {plan.tainted}: the steps may have nothing to do with the failure)"
+    if plan.later is not None:
+        yield f"  (the process that used the pool ended well; {plan.later} failed later)"
     if plan.incomplete:
         yield "  (part of what happened could not be traced: the plan may be incomplete)"
     if not plan.steps:
+        if plan.later is not None:
+            yield f"It makes no difference to {plan.later} what is in the pool: the pool is not the cause."
+            return
         yield "No logged update led to it: the pool is not the cause. Restart the service."
         yield "If the pool is full, look for leaks: powercut heal --leaks"
         return
