@@ -128,6 +128,16 @@ def test_what_does_not_replay_stays_a_candidate_and_says_how_often_it_was_seen(
     assert found.race.why == "so it is, but only 1 of 3 replays showed it again"
 
 
+def test_a_rehearsal_that_was_cut_short_says_what_is_known(results: RaceResults, tmp_path: Path) -> None:
+    rehearsal = bug(results, tmp_path)
+    rehearse(rehearsal, True, True, False)
+    results.cut_short(rehearsal)
+    race = rehearsal.finding.race
+    assert race is not None
+    assert (race.standing, race.seen, race.tries) == ("candidate", 2, 3)
+    assert race.why == "so it is; 2 of 3 replays showed it again before the time was over"
+
+
 def test_another_schedule_is_rehearsed_where_the_exact_one_cannot_do_any_more() -> None:
     exact, whole = Schedule(seed=1), Schedule(seed=2)
     rehearsal = Rehearsal(None, b"", [exact, whole])  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,14 @@ def test_what_nobody_repairs_is_a_bug(recovery) -> None:
 def test_a_recovery_that_fails_because_of_the_loss_shows_a_bug(recovery, script: str, outcome: Outcome) -> None:
     found = judged(recovery(EFFECT_IS_FATAL.format(script), limit=1.0))
     assert (found.standing, found.verdict.outcome, found.plain) == (Standing.BUG, outcome, None)
+
+
+def test_a_recovery_that_is_slow_once_does_not_hang(recovery, tmp_path: Path) -> None:
+    """The machine may just have been busy."""
+    slow = recovery(f"test -e {tmp_path}/again || {{ touch {tmp_path}/again; sleep 60; }}", limit=1.0)
+    timeline, found = unflushed_pointer()
+    said = Validator(replace(slow, patience=20.0), None).judge(timeline, found)
+    assert said.verdict.outcome is Outcome.PASS
 
 
 def test_a_recovery_that_fails_without_the_effect_as_well_shows_a_plain_crash_bug(recovery) -> None:

@@ -19,6 +19,7 @@
 #include "taint/taint.h"
 #include "thread_states.h"
 #include "threads.h"
+#include "turnstile.h"
 
 #define WORD 8u
 
@@ -100,6 +101,8 @@ void pc_race_before_call(ThreadId tid, UInt number, const UWord *args) {
     pc_thread_states_in_call(tid, number, args);
     if (number == __NR_futex || number == __NR_exit_group || number == __NR_tgkill)
         pc_deadlock_before_call();
+    if (tid < PC_CHANNEL_SLOTS) /* others may have run until now */
+        pc_turnstile_before_call(&pc_thread_states[tid], number, args);
 }
 
 #define MS_SYNC_BIT 4u
@@ -141,13 +144,13 @@ void pc_race_turn(ThreadId tid, ULong blocks) {
     if (!pc_race)
         return;
     pc_executed_blocks = blocks - pc_spins_skipped;
-    pc_thread_states_turn(tid);
+    pc_thread_states_next_turn(tid);
     pc_deadlock_look_at_clock();
 }
 
 void pc_race_turn_ends(void) {
     if (pc_race)
-        pc_thread_states_settle();
+        pc_thread_states_turn_ends();
 }
 
 void pc_race_thread_created(ThreadId tid) {

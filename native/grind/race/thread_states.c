@@ -14,15 +14,18 @@
 #include "thread_states.h"
 
 #include "accesses.h"
+#include "turnstile.h"
 
 #define NAP         100u   /* microseconds */
 #define GLANCE      50u    /* microseconds between two looks at a thread that is on its way */
 #define QUICK_LOOKS 100u   /* before that */
 #define LOOKS       20000u /* then it is not waited for any longer: it would be a second */
+#define MOST_LOOKS  10000u /* the same for who has the next turn */
 
 #define YIELDING 4 /* ThreadStatus of Valgrind's core: ready, without the lock */
 extern void VG_(release_BigLock)(ThreadId tid, Int status, const HChar *who);
 extern void VG_(acquire_BigLock)(ThreadId tid, const HChar *who);
+extern Bool VG_(is_exiting)(ThreadId tid);
 extern Bool VG_(in_generated_code);
 extern UInt VG_(stats__n_xIndirs_32), VG_(stats__n_xIndir_hits1_32), VG_(stats__n_xIndir_hits2_32),
     VG_(stats__n_xIndir_hits3_32), VG_(stats__n_xIndir_misses_32);
@@ -53,6 +56,7 @@ void pc_thread_states_created(ThreadId tid) {
     UInt index = ++pc_board->threads;
     ULong bits = (ULong)index << 24 & PC_ACCESS_THREAD;
     pc_thread_states[tid] = (struct pc_thread_state){.index = index, .call = -1, .bits = bits};
+    pc_turnstile_queue(&pc_thread_states[tid]);
 }
 
 void pc_thread_states_ordered(void) {
@@ -74,6 +78,7 @@ void pc_thread_states_started(ThreadId tid, Int id) {
 void pc_thread_states_ended(ThreadId tid) {
     if (tid >= PC_CHANNEL_SLOTS)
         return;
+    pc_turnstile_ends(&pc_thread_states[tid]);
     pc_thread_states[tid].index = 0;
     leaving = pc_thread_states[tid].id;
     on_the_way = True;
@@ -237,6 +242,13 @@ void pc_thread_states_woken(void) {
     settle_all();
 }
 
+/* Who had the lock before may be about to sleep until a word changes, and must sleep before it does. */
+static void await_holder(ThreadId tid) {
+    struct pc_thread_state *before = &pc_thread_states[holder < PC_CHANNEL_SLOTS ? holder : 0];
+    if (tid != holder && before->index != 0 && before->id != 0 && before->call == __NR_futex)
+        await(state_file(before));
+}
+
 /* A thread has got the lock: who had it before is on its way. */
 static void take_lock(ThreadId tid) {
     if (tid == holder || tid >= PC_CHANNEL_SLOTS)
@@ -261,12 +273,10 @@ void pc_thread_states_settle(void) {
 }
 
 /* Lets the lock go, also for that time if it is not 0, and gets it back. */
-static void let_go(UInt microseconds) {
-    ThreadId self = pc_running;
+static void hand_on(ThreadId self, UInt microseconds) {
     Bool generated = VG_(in_generated_code);
     VG_(in_generated_code) = False;
     forget_jumps();
-    pc_thread_states_settle();
     VG_(release_BigLock)(self, YIELDING, "powercut");
     if (microseconds > 0)
         sleep_for(microseconds);
@@ -274,6 +284,32 @@ static void let_go(UInt microseconds) {
     VG_(in_generated_code) = generated;
     forget_jumps();
     pc_thread_runs(self);
+}
+
+/* It has the lock. Whose turn it is comes first; if that one does not come at all, it is not waited for. */
+static void await_turn(ThreadId self) {
+    if (self >= PC_CHANNEL_SLOTS)
+        return;
+    for (UInt looks = 0; !pc_turnstile_is_next(&pc_thread_states[self]); looks++) {
+        if (looks >= MOST_LOOKS || VG_(is_exiting)(self)) {
+            pc_turnstile_pass(&pc_thread_states[self]);
+            return;
+        }
+        hand_on(self, looks < QUICK_LOOKS ? 0 : GLANCE);
+    }
+}
+
+static void let_go(UInt microseconds) {
+    ThreadId self = pc_running;
+    pc_thread_states_settle();
+    if (microseconds > 0)
+        pc_turnstile_leave(pc_self());
+    else
+        pc_turnstile_queue(pc_self());
+    hand_on(self, microseconds);
+    await_turn(self);
+    pc_turnstile_leave(pc_self());
+    await_holder(self);
     take_lock(self);
 }
 
@@ -281,6 +317,21 @@ void pc_thread_states_turn(ThreadId tid) {
     turns++;
     pc_thread_states_out_of_call(tid);
     take_lock(tid);
+}
+
+void pc_thread_states_next_turn(ThreadId tid) {
+    await_turn(tid);
+    if (tid < PC_CHANNEL_SLOTS)
+        pc_turnstile_leave(&pc_thread_states[tid]);
+    await_holder(tid);
+    pc_thread_states_turn(tid);
+}
+
+void pc_thread_states_turn_ends(void) {
+    pc_thread_states_settle();
+    if (pc_guest != NULL &&
+        (Int)pc_guest->host_EvC_COUNTER <= 0) /* it is used up; often, code is just missing */
+        pc_turnstile_queue(pc_self());
 }
 
 void pc_thread_states_nap(UInt microseconds) {

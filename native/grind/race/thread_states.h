@@ -30,6 +30,9 @@ struct pc_thread_state {
     ULong bits;            /* who it is, in an access (accesses.h); its epoch grows at each ORDER record */
     Bool settled;          /* it sleeps: in its call, or at Valgrind's lock, for which it has asked */
     Int file;              /* that tells its state, while it is open; 0: it is not, -1: there is none */
+    ULong place_in_queue;  /* for a turn (turnstile.c); 0: it wants none */
+    Addr sleeps_at;        /* the futex where the kernel lets it sleep, with or without a limit; 0: none */
+    ULong asleep_since;    /* the order in which threads went to sleep */
     UInt lots;             /* how often it was left to the seed whether it lets others run */
 };
 
@@ -57,6 +60,10 @@ Bool pc_thread_waits_for_others(const struct pc_thread_state *thread);
 
 /* A thread begins a turn: Valgrind lets it run, or race mode does again. */
 void pc_thread_states_turn(ThreadId tid);
+/* It has got Valgrind's lock; its turn begins when it is the next one. */
+void pc_thread_states_next_turn(ThreadId tid);
+/* Its turn ends, and it may give the lock away. */
+void pc_thread_states_turn_ends(void);
 
 /* The one whose turn it was last; VG_INVALID_THREADID: none. */
 ThreadId pc_thread_states_last(void);

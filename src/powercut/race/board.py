@@ -168,9 +168,9 @@ class Plan:
     delay_us: int = 200
     delay_one_in: int = 10
     wait_rounds: int = 200
-    wait_ms: int = 2000
+    wait_ms: int = 20_000
     writer_rounds: int = 8
-    writer_ms: int = 500
+    writer_ms: int = 10_000
     most_inter: int = 64
     most_intra: int = 8
     run_ms: int = 0

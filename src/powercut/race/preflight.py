@@ -85,7 +85,7 @@ class Preflight:
                 "Fix that first." + _said(verdict.output),
             )
         limit = min(recovery.limit, max(_SHORTEST, _SLOWER * recovered.verdict.seconds))
-        return replace(recovery, limit=limit)
+        return replace(recovery, limit=limit, patience=recovery.limit)
 
 
 def _never_ends(stage: Stage, campaign: Campaign) -> EnvironmentFailure:

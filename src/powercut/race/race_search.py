@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from threading import Condition, Event, Thread
 
-from powercut.findings.finding import Finding
+from powercut.findings.finding import Finding, FindingKind
 from powercut.interrupts import pass_on
 from powercut.model.filesystem import FileSystem
 from powercut.oracle.verdict import Outcome, Verdict
@@ -40,6 +40,7 @@ from powercut.states.timeline import Timeline
 
 _GLANCE = 0.25  # seconds between two looks at the clock
 _SLOWER = 3  # times as long as any other execution of the program: then it hangs, and is not just slow
+_SHORTEST = 2.0  # seconds after which a deadlock that is rehearsed may count as one
 _PATIENCE = 10.0  # seconds that workers have to end what they wait for
 
 
@@ -107,6 +108,8 @@ class RaceSearch:
         finally:
             self.stop.set()
             self._await(workers)
+        for rehearsal in self.results.rehearsals:
+            self.results.cut_short(rehearsal)
         self._look(0.0)
         if self._error is not None:
             raise self._error
@@ -221,7 +224,10 @@ class RaceSearch:
 
     def _rehearse(self, work: Rehearsing) -> None:
         rehearsal = work.rehearsal
-        reproduction = Reproduction(self.stage, self.row, self.workbench)
+        stage = self.stage
+        if rehearsal.finding.kind is FindingKind.DEADLOCK and self._slowest:  # it need not wait for the whole limit
+            stage = replace(stage, limit=min(stage.limit, max(_SHORTEST, 2 * _SLOWER * self._slowest)))
+        reproduction = Reproduction(stage, self.row, self.workbench)
         seen = reproduction.shows(rehearsal.finding, rehearsal.seed, work.schedule)
         with self.workbench:
             rehearsal.told(work.schedule, seen=seen)

@@ -17,7 +17,7 @@ import numpy as np
 
 from powercut.image.state_image import StateImage, files_of
 from powercut.model.filesystem import ONE_ROW
-from powercut.oracle.verdict import Verdict
+from powercut.oracle.verdict import Outcome, Verdict
 from powercut.record.execution import Execution, execute
 from powercut.record.recorder import RecordOptions
 from powercut.runs.replay import export_image
@@ -83,7 +83,8 @@ class Recovery:
     Attributes:
         options: as for a recording; output and content are each image's own.
         scratch: a folder of ours for images.
-        limit: seconds after which it hangs.
+        limit: seconds after which it hangs,
+        patience: if it does so again with that many; None: that is believed at once. The machine may just be busy.
         workbench: held while timelines are looked at (`image_judge`).
     """
 
@@ -92,6 +93,7 @@ class Recovery:
     scratch: Path
     limit: float
     workbench: AbstractContextManager[object] = field(default_factory=nullcontext)
+    patience: float | None = None
 
     def on(self, timeline: Timeline, state: State) -> Recovered:
         """Run it on the image of a state."""
@@ -103,7 +105,9 @@ class Recovery:
             # Only its stores count, not who made them.
             options = replace(self.options, output=place / "trace", content=image, limit=self.limit, stacks=False)
             execution = execute(self.command, options)
-            with self.workbench:
-                return Recovered(execution)
+            if execution.outcome is not Outcome.HANG or self.patience is None:
+                with self.workbench:
+                    return Recovered(execution)
         finally:
             shutil.rmtree(place, ignore_errors=True)
+        return replace(self, limit=self.patience, patience=None).on(timeline, state)

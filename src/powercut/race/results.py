@@ -146,10 +146,13 @@ class RaceResults:
             self._known[finding.id] = _KNOWN[Standing.UNCONFIRMED]  # a later execution may have a better schedule
         return finding
 
-    @property
-    def unjudged(self) -> int:
-        """Findings of which nothing is known but that they were seen."""
-        return sum(known == _KNOWN[Standing.CANDIDATE] for known in self._known.values())
+    def cut_short(self, rehearsal: Rehearsal) -> None:
+        """The time was over before it was clear whether a finding replays: what is known is said."""
+        race, (_, seen, tries) = rehearsal.finding.race, rehearsal.best
+        if race is not None and tries:
+            shown = f"{seen} of {tries} replays showed it again before the time was over"
+            why = f"{race.why.removesuffix(UNTRIED)}; {shown}"
+            rehearsal.finding.race = replace(race, seen=seen, tries=tries, why=why)
 
     def _bugs(self) -> Iterator[Finding]:
         """Races that are bugs, or wait for their replays."""
