@@ -38,6 +38,7 @@ BENCHMARKS = (
     "heal",
     "start_up",
     "race_cost",
+    "runtimes",
 )
 LONG = ("deep", "fixes", "order", "race", "race_maps", "several")  # only by name
 HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")
