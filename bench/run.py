@@ -40,6 +40,7 @@ BENCHMARKS = (
     "heal",
     "start_up",
     "race_cost",
+    "runtimes",
 )
 LONG = ("budgets", "deep", "fixes", "order", "race", "race_maps", "several")  # only by name
 FIGURES = HERE / "FIGURES.md"

@@ -20,6 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 
 from harness import Finding, Run, powercut_test
 
+from powercut.record.recorder import RecordOptions, record_command
+from powercut.trace.layout import Kind
+from powercut.trace.symbols import StackResolver, user_frame
+
 PROGRAMS = Path(__file__).resolve().parents[2] / "corpus" / "languages"
 FILES = {"config": "theme = light\n", "table": "old old old\n", "journal": "", "blob": "", "index": ""}
 ROLES = {"lost": "LOST", "missing": "LOST", "survived": "SURVIVED", "acknowledged": "ACKED"}
@@ -171,3 +175,59 @@ def test_a_finding_without_any_line_says_which_command_line_it_was(tmp_path: Pat
     assert all("sh -c 'for name in one two; do printf new" in words for role, words in by if role == "lost")
     assert len(findings) == 2, "the path tells what one line does to different files"
     assert "by mv one.new one\n" in run.output
+
+
+PACKAGES = """\
+const fs = require('fs');
+// As packages do it: nothing of the program is on the stack when the pool is asked for the second and third call.
+function replace(path, text, done) {
+  const rename = () => fs.rename(path + '.new', path, done);
+  fs.stat(path, () => fs.writeFile(path + '.new', text, () => setImmediate(rename)));
+}
+async function later(path, text) {
+  await null;
+  await fs.promises.writeFile(path + '.new', text);
+  await fs.promises.copyFile(path + '.new', path + '.copy');
+  await fs.promises.rename(path + '.new', path);
+}
+async function unawaited(path, text) {
+  await null;
+  await fs.promises.writeFile(path, text);
+}
+module.exports = { replace, later, unawaited };
+"""
+PROGRAM = """\
+const { replace, later, unawaited } = require('store');
+const { Worker, isMainThread } = require('worker_threads');
+Error.prepareStackTrace = (error, frames) => frames;
+if (isMainThread) {
+  replace('a', 'text', () => {});
+  (async () => {
+    await later('b', 'text');
+  })();
+  unawaited('d', 'text');
+  new Worker(__filename);
+} else {
+  require('fs').writeFileSync('c', 'text');
+}
+"""
+
+
+@needs_node
+def test_lines_of_node_are_those_that_called_packages_also_in_workers(tmp_path: Path) -> None:
+    package = tmp_path / "node_modules" / "store"
+    package.mkdir(parents=True)
+    (package / "index.js").write_text(PACKAGES)
+    (tmp_path / "main.js").write_text(PROGRAM)
+    (tmp_path / "data").mkdir()
+    options = RecordOptions(tmp_path / "data", tmp_path / "data", tmp_path / "trace", runtimes=True)
+    trace = record_command(["node", str(tmp_path / "main.js")], options).trace
+    resolver = StackResolver.of(trace)
+    found = set()
+    for event in trace.events[trace.of_kind(Kind.CREATE, Kind.WRITE, Kind.RENAME, Kind.SETATTR, Kind.TRUNCATE)]:
+        frame = user_frame(resolver.frames(int(event["stack"])))
+        path = trace.string(int(event["path2"]) or int(event["path"])).decode().partition(".")[0]
+        found.add((path, Path(frame.file or "").name, frame.line) if frame and path else None)
+    # Nothing waits for the last one, and it began behind an await: no line of the program may be named for it.
+    named = {("a", "main.js", 5), ("b", "main.js", 7), ("c", "main.js", 12), ("d", "index.js", 15)}
+    assert found - {None} == named

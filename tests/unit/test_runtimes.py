@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from powercut.findings.places import place_of
+from powercut.report.problems import steps
 from powercut.runtimes.known import RUNTIMES, told_frames, variables
 from powercut.runtimes.runtime import AGENTS, ToldFrame
-from powercut.trace.symbols import Frame, only_own, user_frame
+from powercut.trace.symbols import Frame, in_language_library, only_own, user_frame
 
 HEADER = Path(__file__).resolve().parents[2] / "native" / "told_format.h"
 V8 = """Error
@@ -85,6 +87,37 @@ def test_agents_are_quiet_where_no_tracer_listens(tmp_path: Path) -> None:
                           capture_output=True, text=True, check=True)  # fmt: skip
     assert (tmp_path / "g").read_text() == "x"
     assert done.stderr == ""
+
+
+def test_a_stack_has_one_joint_where_it_was_asked_for() -> None:
+    frames = [
+        Frame("write", "/lib/python3.11/os.py", 1, None, python=True),
+        Frame("save", "/app/a.py", 3, None, python=True, language="python", asked=True),
+        Frame("main", "/app/a.py", 9, None, python=True, language="python", asked=True),
+    ]
+    place = place_of(user_frame(frames), frames, "lost")
+    assert (place.line, place.asked) == (3, "save, a.py:3")
+    assert place.stack == (
+        "write at /lib/python3.11/os.py:1",
+        "asked for by save at /app/a.py:3",
+        "main at /app/a.py:9",
+    )
+    assert [step.words for step in steps(place)] == ["main", "asked for by save", "write"]
+
+
+def test_lines_of_java_are_found_beside_the_classes_and_in_the_sources_of_a_build(tmp_path: Path) -> None:
+    source = tmp_path / "app" / "src" / "main" / "java" / "com" / "acme" / "Store.java"
+    source.parent.mkdir(parents=True)
+    source.write_text("class Store {}")
+    built = f"file:{tmp_path}/app/target/classes/"
+    row = "com.acme.Store.save\tcom/acme/Store.java\t7\t"
+    library = "org.lib.Db.put\torg/lib/Db.java\t3\tfile:/home/u/.m2/repository/org/lib/db/1/db-1.jar"
+    text = f"java\0java.io.FileOutputStream.write\tjava/io/FileOutputStream.java\t349\n{library}\n{row}{built}\n{row}\n"
+    language, told = told_frames(text.encode())
+    assert [frame.file for frame in told[2:]] == [str(source), "com/acme/Store.java"]
+    frames = [Frame(frame.function, frame.file, frame.line, None, language=language) for frame in told]
+    assert user_frame(frames) == frames[2]
+    assert [in_language_library(frame) for frame in frames] == [True, False, False, False]
 
 
 def test_runtimes_have_names_of_their_own() -> None:

@@ -23,7 +23,7 @@ _SOURCES = ("src/main/java", "src/test/java", "src", "")
 
 
 class Java:
-    """HotSpot from version 8 on, and other machines with JVMTI."""
+    """HotSpot and other machines with JVMTI; tested with versions 17 and 25."""
 
     language = "java"
     title = "Java"

@@ -20,7 +20,7 @@ _PACKAGE = re.compile(r".*/node_modules/|/usr/(share|lib)/nodejs/")
 
 
 class Node:
-    """Node.js, from version 16 on."""
+    """Node.js; tested with version 20."""
 
     language = "node"
     title = "Node"

@@ -16,7 +16,7 @@ _LIBRARY = re.compile(r"/lib(64)?/python3(\.\d+)?/|/python3\d+\.zip/|/(site|dist
 
 
 class Python:
-    """CPython from 3.8 on."""
+    """CPython; where the tracer knows no stacks of a version, who asked is told all the same."""
 
     language = "python"
     title = "Python"

@@ -260,7 +260,8 @@ def user_frame(frames: Sequence[Frame]) -> Frame | None:
     own = only_own(frames)
     interpreted = [frame for frame in frames if frame.interpreted]
     if own or interpreted:
-        return next(iter([*own, *interpreted]))
+        packages = [frame for frame in interpreted if frame.language and not in_language_library(frame)]
+        return next(iter([*own, *packages, *interpreted]))
     lines = [frame for frame in frames if frame.line is not None and not _SYSTEM_LIBRARY.match(frame.module or "")]
     outside = [frame for frame in frames if not _library_frame(frame)]
     named = [frame for frame in (*lines, *outside) if not in_language_library(frame)]

@@ -145,7 +145,7 @@ static struct pc_told_stack asked_by_key(struct pc_told *told, struct pc_teller 
     const struct entry *found = length ? find_asked(told, teller.lineage, key, length) : NULL;
     if (found && key[0] == 'o')
         keep(&told->last, thread, found->value, 0);
-    if (!found && pc_told_follows_open(regs))
+    if (!found && (pc_told_follows_open(regs) || (length && key[0] == 't')))
         found = entries_find(&told->last, thread);
     return found ? stack_of(told, found->value) : (struct pc_told_stack){0, 0};
 }

@@ -159,7 +159,7 @@ function tellAsked(wrapper, keys, request) {
     request.oncomplete = function (...args) {
       return context().run(number, () => Reflect.apply(done, this, args));
     };
-  } else if (own) context().enterWith(number);
+  }
   for (const key of keys) {
     const known = key.toString('latin1');
     if (asks.get(known) === number) continue;
@@ -261,6 +261,32 @@ function followHandles(Handle) {
   };
 }
 
+// Promises that take several calls: those behind the first `await` were asked for by the same. Not by what else the caller
+// does meanwhile, so its own context stays as it is.
+function followPromises(owner, names) {
+  for (const name of names) {
+    const original = owner[name];
+    if (typeof original !== 'function') continue;
+    owner[name] = function followed(...args) {
+      if (off) return Reflect.apply(original, this, args);
+      const text = stackBelow(followed);
+      const line = ownLine(text);
+      const number = isCalled(line) ? numberOf(text) : askedBy(text, line);
+      const result = context().run(number, () => Reflect.apply(original, this, args));
+      if (name === 'open') result.then(followHandleOnce, () => {});
+      return result;
+    };
+    Object.defineProperty(owner[name], 'name', { value: name });
+  }
+}
+
+let handles = false;
+
+function followHandleOnce(handle) {
+  if (!handles) followPromises(Object.getPrototypeOf(handle), ['writeFile', 'appendFile']);
+  handles = true;
+}
+
 // A stream of a file opens and writes later: what it does then was asked for by who wrote to it last.
 function followFileStreams() {
   const create = fs.createWriteStream;
@@ -309,6 +335,7 @@ function start() {
     for (const name of ONLY_CONTEXT) follow(binding, name, noKeys, Request);
     if (binding.FileHandle) followHandles(binding.FileHandle);
     followStreams();
+    followPromises(fs.promises, ['open', 'writeFile', 'appendFile', 'truncate', 'rm', 'cp', 'mkdtemp']);
     followFileStreams();
     send('H', Buffer.from(`node\0${process.version}`));
   } catch (error) {

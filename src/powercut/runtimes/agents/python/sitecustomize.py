@@ -13,7 +13,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _start():
-    if sys.version_info < (3, 8):
+    if sys.version_info < (3, 8) or sys.implementation.name != "cpython":
         return
     import powercut_agent
 
