@@ -95,7 +95,7 @@ enum pc_event_kind {
 
     PC_CREATE = 10,  /* path, inode, extra: st_mode, offset: owner: open or mknod made a new regular file.
                         PC_FLAG_TMPFILE: no name yet (path 0). PC_FLAG_IMPORT: moved or linked in from outside;
-                        a PC_WRITE with PC_FLAG_IMPORT follows with its content */
+                        a PC_WRITE follows with its content, with PC_FLAG_IMPORT if that is durable */
     PC_MKDIR = 11,   /* path, inode, extra: st_mode, offset: owner */
     PC_SYMLINK = 12, /* path, inode, length, data: target */
     PC_MKNOD = 13,   /* path, inode, extra: st_mode: fifo, socket, device */

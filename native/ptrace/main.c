@@ -322,6 +322,7 @@ static int finish(struct pc_recorder *recorder, struct options *options, struct 
     int lost = pc_writer_close(recorder->writer);
     pc_number_set_free(&recorder->inodes);
     pc_number_set_free(&recorder->notes);
+    pc_number_set_free(&recorder->synced_outside);
     if (lost != 0)
         die(EXIT_TRACER, "cannot write %s: %s", options->output, strerror(lost));
     if (code != 0)

@@ -189,8 +189,12 @@ static void finish_call(struct tracer *tracer, struct pc_thread *thread) {
     if (thread->state == PC_IN_CALL) {
         errno = 0;
         long result = ptrace(PTRACE_PEEKUSER, thread->tid, offsetof(struct user_regs_struct, rax), 0);
-        if (errno == 0)
+        if (errno == 0) {
             pc_call_leave(tracer->recorder, thread, result);
+            if (thread->call.kind != NULL && thread->call.result != result) /* it was done after all */
+                (void)ptrace(PTRACE_POKEUSER, thread->tid, offsetof(struct user_regs_struct, rax),
+                             thread->call.result);
+        }
     }
     detach_state(tracer, thread);
     resume(thread, PTRACE_CONT, 0);

@@ -197,3 +197,28 @@ def test_output_in_one_piece_at_the_end_is_told(world: World) -> None:
     assert "the program kept back 3 lines of output" in ended.err
     ended = world.run("test", "--dir", "data", "--check", "true", "--", "perl", "-e", f"$| = 1; {late}")
     assert "kept back" not in ended.err
+
+
+FROM_TMPDIR = """\
+import os, sys, tempfile
+handle, name = tempfile.mkstemp()
+with os.fdopen(handle, "w") as file:
+    file.write("new" * 3000); file.flush()
+    if sys.argv[1] == "sync":
+        os.fsync(file.fileno())
+os.replace(name, "data/f")
+"""
+
+
+@pytest.mark.parametrize("check", [None, "grep -q '^old$\\|^\\(new\\)*$' f"])
+@pytest.mark.parametrize(("how", "code"), [("sync", 0), ("no sync", 1)])
+def test_a_temporary_file_from_elsewhere_replaces_as_in_life(
+    world: World, check: str | None, how: str, code: int
+) -> None:
+    """TMPDIR lies on the folder's file system, but not in it; without a sync the name can outlive the content."""
+    (world.here / "save.py").write_text(FROM_TMPDIR)
+    checks = [] if check is None else ["--check", check]
+    program = [sys.executable, str(world.here / "save.py"), how]
+    ended = world.run("test", "--dir", "data", "--fs", "xfs", *checks, "--", *program)
+    assert (ended.code, "EXDEV" in ended.err) == (code, False), ended.out + ended.err
+    assert code == 0 or "save.py:7" in ended.out

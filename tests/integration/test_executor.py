@@ -273,6 +273,12 @@ def test_a_worker_that_cannot_start_says_why(data: Path) -> None:
         judge_all(Broken(check_number), data, False)
 
 
+def test_workers_that_die_between_jobs_are_not_replaced_for_ever(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("powercut.search.worker.unpack_jobs", lambda messages: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(WorkerError, match="again and again between two checks: signal 9"):
+        judge_all(CallableOracle(check_number), data, False)
+
+
 def test_closing_ends_everything_at_once(data: Path, views: bool) -> None:
     sleeper = f"sleep {4200 + os.getpid()}{int(views)}"  # told from those of tests that run at the same time
     executor = LocalExecutor([timeline()], shell(sleeper, 60.0), data, 2, 60.0, ScratchPolicy(), views)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -395,10 +396,74 @@ def test_limits_of_the_program_hold(data: Path) -> None:
 def test_a_move_that_only_the_view_forbids_is_said(data: Path) -> None:
     copy = data.parent / "copy"
     copy.mkdir()
-    (data.parent / "outside").write_bytes(b"x")
+    (data.parent / "outside").mkdir()
     command = ["python3", "-Sc", "import os\ntry: os.rename('../outside', 'in')\nexcept OSError: pass"]
     run = record(data, command, "--view", str(copy))
     (note,) = run.trace.notes()
     assert "EXDEV" in note
     assert str(data / "in") in note
     assert "--dir" in note
+
+
+def in_view(data: Path, script: str) -> Recording:
+    """Record a Python script in a view, where the folder is a mount of its own; `out` lies beside it, on its device."""
+    copy = data.parent / "copy"
+    shutil.copytree(data, copy)
+    (data.parent / "out").mkdir(exist_ok=True)
+    run = record(data, ["python3", "-Sc", f"import os\nout = '../out'\n{script}"], "--view", str(copy))
+    assert run.code == 0, run.stderr
+    return run
+
+
+SAVE_OUTSIDE = """
+with open(f'{out}/t', 'w') as file:
+    file.write('new'); file.flush(); SYNC
+"""
+
+
+@pytest.mark.parametrize(("sync", "flag"), [("os.fsync(file.fileno())", Flag.IMPORT), ("", Flag(0))])
+@pytest.mark.parametrize("name", ["old", "fresh"])
+def test_a_file_from_beside_the_folder_comes_in_as_in_life(data: Path, name: str, sync: str, flag: Flag) -> None:
+    script = f"os.chmod(f'{{out}}/t', 0o640); os.rename(f'{{out}}/t', '{name}'); assert open('{name}').read() == 'new'"
+    run = in_view(data, SAVE_OUTSIDE.replace("SYNC", sync) + script)
+    assert run.trace.notes() == []
+    kinds = [Kind.CREATE, Kind.WRITE, Kind.LINK]
+    create, write, link = run.events(*kinds)
+    assert [event.kind for event in (create, write, link)] == kinds  # the name comes in one step, with the content
+    assert (create.flags, create.extra & 0o7777) == (Flag.IMPORT | Flag.TMPFILE, 0o640)
+    assert (write.flags, write.data, link.path2) == (flag, b"new", name.encode())
+    assert not (data.parent / "out/t").exists()
+    assert (data.parent / "copy" / name).read_bytes() == b"new"
+    assert (data / "old").read_bytes() == b"old content\n"
+
+
+def test_what_is_written_after_a_sync_is_not_synced(data: Path) -> None:
+    late = "import time; time.sleep(0.02)\nwith open(f'{out}/t', 'a') as file: file.write(' more')\n"
+    run = in_view(data, SAVE_OUTSIDE.replace("SYNC", "os.sync()") + late + "os.rename(f'{out}/t', 'fresh')")
+    assert run.one(Kind.WRITE).flags == Flag(0)
+
+
+def test_links_and_moves_out_across_the_border(data: Path) -> None:
+    script = "os.link(f'{out}/t', 'linked'); os.rename('old', f'{out}/gone'); os.link('linked', f'{out}/again')"
+    run = in_view(data, SAVE_OUTSIDE.replace("SYNC", "os.fsync(file.fileno())") + script)
+    assert [e.path2 for e in run.events(Kind.LINK)] == [b"linked"]
+    assert [(e.path, e.flags) for e in run.events(Kind.UNLINK)] == [(b"old", Flag.EXPORT)]
+    out = {path.name: path.read_bytes() for path in (data.parent / "out").iterdir()}
+    assert out == {"t": b"new", "gone": b"old content\n", "again": b"new"}
+
+
+def test_what_fails_in_life_fails_across_the_border_too(data: Path) -> None:
+    script = """
+def code(call, *names):
+    try: call(*names)
+    except OSError as error: return errno.errorcode[error.errno]
+open(f'{out}/t', 'w').close()
+assert code(os.link, f'{out}/t', 'old') == 'EEXIST'
+assert code(os.rename, f'{out}/t', 'sub') == 'EISDIR'
+with open(f'{out}/t', 'a'):
+    assert code(os.rename, f'{out}/t', 'held') == 'EXDEV'
+assert sorted(os.listdir()) == ['old', 'sub']
+"""
+    run = in_view(data, f"import errno{script}")
+    (note,) = run.trace.notes()
+    assert "EXDEV" in note and "held" in note

@@ -2,7 +2,8 @@
  *
  * Before `leave`: call.from and call.to are both names as they were when no other call could change the data
  * folder. After: one event for what happened inside. What comes in from outside is recorded with its
- * content (PC_FLAG_IMPORT), what leaves is gone (PC_FLAG_EXPORT). */
+ * content (PC_FLAG_IMPORT), what leaves is gone (PC_FLAG_EXPORT). What the tracer carried in (border.c) is a
+ * file that had no name yet and gets it in one step; its content is durable only if it was synced outside. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "calls/calls.h"
+#include "calls/border.h"
 
 static enum pc_verdict verdict_of_pair(const struct pc_call *call) {
     bool from_known = call->from.known || call->from.unnamed;
@@ -99,11 +100,11 @@ static uint32_t name_of(struct pc_recorder *recorder, const struct pc_place *pla
     return pc_name(recorder, pc_below_dir(recorder, place->path));
 }
 
-/* Whole content of a file that came in, as one write. */
-static void emit_imported_data(struct pc_recorder *recorder, struct pc_thread *thread) {
+/* Whole content of a file that came in, as one write; the flag says that it is durable. */
+static void emit_imported_data(struct pc_recorder *recorder, struct pc_thread *thread, bool durable) {
     const struct pc_place *to = &thread->call.to;
     struct pc_event event = pc_event_of(recorder, thread, PC_WRITE);
-    event.flags = PC_FLAG_IMPORT;
+    event.flags = durable ? PC_FLAG_IMPORT : 0;
     event.inode = to->status.st_ino;
     event.length = (uint64_t)to->status.st_size;
     int file = openat(to->parent, to->last, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -151,7 +152,27 @@ static void emit_import(struct pc_recorder *recorder, struct pc_thread *thread) 
     pc_emit(recorder, &event);
     pc_number_set_add(&recorder->inodes, to->status.st_ino);
     if (to->status.st_size > 0)
-        emit_imported_data(recorder, thread);
+        emit_imported_data(recorder, thread, true);
+}
+
+/* The same for what the tracer carried in. */
+static void emit_carried(struct pc_recorder *recorder, struct pc_thread *thread) {
+    struct pc_place *to = &thread->call.to;
+    if (to->exists && to->status.st_nlink <= 1)
+        pc_number_set_drop(&recorder->inodes, to->status.st_ino); /* replaced */
+    pc_place_look(to);
+    struct pc_event event = pc_event_of(recorder, thread, PC_CREATE);
+    event.flags = PC_FLAG_IMPORT | PC_FLAG_TMPFILE;
+    event.inode = to->status.st_ino;
+    event.extra = to->status.st_mode;
+    pc_emit(recorder, &event);
+    pc_number_set_add(&recorder->inodes, to->status.st_ino);
+    if (to->status.st_size > 0)
+        emit_imported_data(recorder, thread, pc_border_is_synced(recorder, &thread->call.from.status));
+    struct pc_event named = pc_event_of(recorder, thread, PC_LINK);
+    named.path2 = name_of(recorder, to);
+    named.inode = to->status.st_ino;
+    pc_emit(recorder, &named);
 }
 
 static void emit_export(struct pc_recorder *recorder, struct pc_thread *thread) {
@@ -189,6 +210,7 @@ static void emit_rename(struct pc_recorder *recorder, struct pc_thread *thread) 
 
 static void leave_rename(struct pc_recorder *recorder, struct pc_thread *thread) {
     const struct pc_call *call = &thread->call;
+    bool carried = pc_border_carry(recorder, thread, false);
     if (!done(recorder, thread, "rename"))
         return;
     bool crosses = call->from.inside != call->to.inside;
@@ -198,6 +220,8 @@ static void leave_rename(struct pc_recorder *recorder, struct pc_thread *thread)
                 call->from.path, call->to.path);
     else if (!crosses)
         emit_rename(recorder, thread);
+    else if (call->to.inside && carried)
+        emit_carried(recorder, thread);
     else if (call->to.inside)
         emit_import(recorder, thread);
     else
@@ -209,10 +233,11 @@ static void leave_rename(struct pc_recorder *recorder, struct pc_thread *thread)
 
 static void leave_link(struct pc_recorder *recorder, struct pc_thread *thread) {
     const struct pc_call *call = &thread->call;
+    bool carried = pc_border_carry(recorder, thread, true);
     if (!done(recorder, thread, "link") || !call->to.inside)
         return;
     if (!call->from.inside) {
-        emit_import(recorder, thread);
+        carried ? emit_carried(recorder, thread) : emit_import(recorder, thread);
         return;
     }
     struct pc_event event = pc_event_of(recorder, thread, PC_LINK);

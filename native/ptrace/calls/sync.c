@@ -7,10 +7,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "calls/calls.h"
+#include "calls/border.h"
 
 static enum pc_verdict enter_fd(struct pc_recorder *recorder, struct pc_thread *thread) {
     enum pc_target target = pc_call_target(recorder, thread, (int)thread->call.arg[0]);
+    if (target == PC_TARGET_NONE && thread->call.fd >= 0)
+        pc_border_synced(recorder, &thread->call.status);
     return target == PC_TARGET_FILE ? PC_TURN : PC_SKIP;
 }
 
@@ -48,6 +50,7 @@ static void leave_fsync(struct pc_recorder *recorder, struct pc_thread *thread) 
 }
 
 static void leave_sync(struct pc_recorder *recorder, struct pc_thread *thread) {
+    pc_border_all_synced(recorder);
     struct pc_event event = pc_event_of(recorder, thread, PC_SYNC);
     pc_emit(recorder, &event);
 }
@@ -55,6 +58,7 @@ static void leave_sync(struct pc_recorder *recorder, struct pc_thread *thread) {
 static void leave_syncfs(struct pc_recorder *recorder, struct pc_thread *thread) {
     if (thread->call.result < 0)
         return;
+    pc_border_all_synced(recorder);
     struct pc_event event = pc_event_of(recorder, thread, PC_SYNCFS);
     event.inode = thread->call.status.st_ino;
     pc_emit(recorder, &event);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "number_set.h"
 #include "thread.h"
@@ -44,8 +45,10 @@ struct pc_recorder {
     ino_t dir_ino;
     dev_t original_dev;          /* of the user's own folder, for which `dir` stands: pc_recorder_original */
     struct pc_number_set inodes; /* of dir_dev, known to lie in the data folder and to have a name there */
-    struct pc_number_set notes;  /* hashes of the notes written, so that each is said once */
-    struct stat out[3];          /* what descriptors 1 and 2 were at the start; st_nlink 0: nothing */
+    struct pc_number_set synced_outside; /* versions of files on original_dev: calls/border.c */
+    struct timespec all_synced;          /* when everything was synced last */
+    struct pc_number_set notes;          /* hashes of the notes written, so that each is said once */
+    struct stat out[3];                  /* what descriptors 1 and 2 were at the start; st_nlink 0: nothing */
 };
 
 /* Looks at the data folder; 0 or errno. `dir` must outlive the recorder. */

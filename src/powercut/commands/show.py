@@ -59,9 +59,9 @@ def _show_run(name: str | None, output: Path, *, verbose: bool) -> None:
 
     folder = find_run(output, name)
     click.echo(run_text(load_run(folder), folder, paint_for(sys.stdout), verbose=verbose))
-    count, taken = len(numbered_runs(output)), bytes_text(size_of(output))
-    runs = "the only saved run" if count == 1 else f"one of {count:,} saved runs, {taken} in all"
-    click.echo(f"This is {runs} ({bytes_text(size_of(folder))}). Remove old ones: powercut clean --keep N")
+    if (count := len(numbered_runs(output))) > 1:
+        taken = f"one of {count:,} saved runs, {bytes_text(size_of(output))} in all"
+        click.echo(f"This is {taken} ({bytes_text(size_of(folder))}). Remove old ones: powercut clean --keep N")
 
 
 def _show_finding(name: str, output: Path, diff: bool) -> None:

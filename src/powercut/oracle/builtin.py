@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
 from xxhash import xxh3_128_intdigest
 
 from powercut import _engine
@@ -27,7 +28,7 @@ from powercut.states.objects import ObjectKind
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
-from powercut.trace.layout import Kind
+from powercut.trace.layout import Flag, Kind
 
 Place = tuple[int, bytes]  # a folder and a name in it
 ABSENT, PRESENT = 0, 1  # versions of a file that is not there, and of one whose content does not matter
@@ -67,6 +68,7 @@ class BuiltinOracle:
         self._histories: dict[Place, _History] = defaultdict(_History)
         self._places = self._places_of_files()
         self._appended = appended_files(timeline)
+        self._carried_in = self._files_carried_in()
         self._moments = self._stable_moments()
         self._mark_whole()
         for time, obj, synced in self._moments:
@@ -149,12 +151,24 @@ class BuiltinOracle:
                 moments.append((2 * event + 1 if synced else 2 * event, obj, synced))
                 if int(kinds[event]) == Kind.RENAME:
                     moments.append((2 * event - 1, obj, False))
+        for event, obj in self._carried_in.items():
+            moments += [(2 * event - 1, obj, False), (2 * event, obj, False)]
         moments.extend(self._removals())
         for update in (u for cuts in self._timeline.index.cuts.values() for u in cuts):
             moments.append((2 * self._timeline.updates.event[update] - 1, self._timeline.updates.obj[update], False))
         written = set(self._timeline.updates.obj)
         files = [o for o in written if self._timeline.tree.things[o].kind is ObjectKind.FILE]
         return [*sorted(moments), *((self._timeline.end, obj, False) for obj in files)]
+
+    def _files_carried_in(self) -> dict[int, int]:
+        """(event, object) of each rename of a file from outside: it was finished there, and may replace another one."""
+        trace = self._timeline.trace
+        creations = trace.of_kind(Kind.CREATE)
+        marks = int(Flag.IMPORT | Flag.TMPFILE)
+        carried = creations[(trace.at("flags", creations) & marks) == marks]
+        links = trace.of_kind(Kind.LINK)
+        links = links[np.isin(trace.at("inode", links), trace.at("inode", carried))]
+        return {event: self._timeline.updates.obj[self._timeline.updates_of(event)[0]] for event in links.tolist()}
 
     def _removals(self) -> Iterator[tuple[int, int, bool]]:
         """Names that were removed for good; one that is removed to make room for a rename was meant to be replaced."""
@@ -201,4 +215,4 @@ class BuiltinOracle:
         history.whole_from = min(history.whole_from, 2 * event)
 
     def _is_rename(self, event: int) -> bool:
-        return int(self._timeline.trace.events["kind"][event]) == Kind.RENAME
+        return event in self._carried_in or int(self._timeline.trace.events["kind"][event]) == Kind.RENAME

@@ -29,6 +29,7 @@ _LOOK_SECONDS = 0.1  # how often hanging workers are looked for
 _BUILD_LIMIT = 600.0  # seconds after which building one image counts as stuck
 _START_LIMIT = 60.0
 _STARTS = 5  # workers that die at their start, one after the other, until that is an error
+_IDLE_DEATHS = 100  # workers that die between two jobs, without a result in between: no bad luck any more
 _TRIES = 2  # how often a job is given to a worker that dies before judging it
 
 
@@ -60,6 +61,7 @@ class LocalExecutor:
         self._setup = Setup(images, oracle, data_dir, self._scratch, namespaces)
         self._looked = 0.0
         self._failed_starts = 0
+        self._idle_deaths = 0  # since the last result
         self._closed = False
         try:
             for number in range(workers):
@@ -171,6 +173,7 @@ class LocalExecutor:
             raise error(slug, message, hint)
         elif kind is Message.RESULTS:
             assert isinstance(content, list)
+            self._idle_deaths = 0
             for packed in content:
                 result = packed.result()
                 if worker.running.pop(result.id, None) is not None:
@@ -206,6 +209,9 @@ class LocalExecutor:
             raise WorkerError("worker-died", f"A worker died at its start: {_ending(status)}.")
         phase, number, since = worker.slot.read()
         job = worker.running.get(number)
+        self._idle_deaths += job is None
+        if self._idle_deaths >= _IDLE_DEATHS:
+            raise WorkerError("worker-died", f"Workers die again and again between two checks: {_ending(status)}.")
         if job is not None:
             verdict = self._verdict_of_death(worker, phase, job, status, time.monotonic() - since)
             if verdict is not None:
