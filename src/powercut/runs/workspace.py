@@ -115,7 +115,7 @@ class Workspace:
             stacks=self.settings.stacks,
             skip=(self.output,),
             added=added,
-            ignore=patterns_in(self.settings.ignore),
+            ignore=patterns_in(self.settings.ignore, self.folder),
             survey=self._survey(),
             say=self.say,
         )
@@ -128,7 +128,7 @@ class Workspace:
         if not self.namespaces() or self.settings.executor != "local" or not self.folder.is_dir():
             return None
         try:
-            survey = Survey(self.folder, patterns_in(self.settings.ignore), (self.output.resolve(),))
+            survey = Survey(self.folder, patterns_in(self.settings.ignore, self.folder), (self.output.resolve(),))
         except OSError:
             return None
         return None if survey.foreign else survey
