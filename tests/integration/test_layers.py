@@ -99,6 +99,32 @@ def test_checks_see_all_and_harm_nothing(project: Path) -> None:
     assert run.states["tested"] > 2
 
 
+def test_states_that_a_check_cannot_tell_apart_need_no_run(project: Path) -> None:
+    """Also where it looks at what the program did not touch; the findings are the same."""
+    (project.parent / "check.sh").write_text(
+        "test `ls | wc -l` = 4 && test `ls library/deep | wc -l` = 300 && read note < notes;"
+        " test -e db/other && test `cat library/deep/7.txt` = 7;"
+        "case `cat db/state` in old|new) exit 0;; *) exit 1;; esac"
+    )
+    program = (
+        "import os; [open(f'db/{name}', 'w').write(name) for name in ('other', 'more', 'third')];"
+        "open('db/state.new', 'w').write('new'); os.replace('db/state.new', 'db/state')"
+    )
+    runs = [
+        powercut.explore(
+            [sys.executable, "-c", program],
+            f"sh {project.parent}/check.sh",
+            equivalence=watched,
+            cache=False,
+            **SETTINGS,
+        )
+        for watched in (True, False)
+    ]
+    assert [finding.id for finding in runs[0].findings] == [finding.id for finding in runs[1].findings] != []
+    assert runs[0].states["equivalent"] > 0
+    assert not any("could not trace" in note for run in runs for note in run.notes)
+
+
 def test_the_trace_holds_what_was_touched(project: Path) -> None:
     run_in(project)
     trace = trace_of(project)
