@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from powercut.runs.store import SavedRun
 from powercut.search.events import Said
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
-from tests.needs import needs_root, needs_views
+from tests.needs import needs_memory_tool, needs_root, needs_views
 
 pytestmark = needs_views
 
@@ -170,6 +171,37 @@ def test_an_exported_image_has_all(project: Path, tmp_path: Path) -> None:
     assert len(list((image / "library/deep").iterdir())) == FILES
     assert (image / "notes").read_text() == "untouched"
     assert not (image / ".powercut").exists()
+
+
+MAPS = r"""
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(void) {
+    int file = open("pool", O_RDWR);
+    char *pool = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    memcpy(pool + 4096, "content", 7);
+    pool[0] = 1;
+    return msync(pool, 8192, MS_SYNC);
+}
+"""
+
+
+@needs_memory_tool
+def test_stores_into_a_file_of_the_users_are_seen(project: Path, tmp_path: Path) -> None:
+    """An overlay numbers the user's files from 2^63 on, where signed numbers end."""
+    (project / "pool").write_bytes(bytes(8192))
+    (tmp_path / "maps.c").write_text(MAPS)
+    subprocess.run(["gcc", "-g", "-o", tmp_path / "maps", tmp_path / "maps.c"], check=True)
+
+    def in_order(folder: Path) -> None:
+        pool = (folder / "pool").read_bytes()
+        assert not pool[0] or pool[4096:4103] == b"content"
+
+    run = powercut.explore([str(tmp_path / "maps")], in_order, **SETTINGS)
+    (project / "pool").unlink()
+    assert [finding.kind.value for finding in run.findings] == ["ordering"]
+    assert trace_of(project).sees_memory
 
 
 @needs_root
