@@ -33,6 +33,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "project"
     (folder / "package").mkdir(parents=True)
     (folder / "package/module.py").write_text("X = 1\n")
+    (folder / ".git").mkdir()
     (folder / "node_modules").mkdir()
     (folder / "node_modules/index.js").write_text("module")
     (folder / "program.py").write_text(PROGRAM)
@@ -77,6 +78,12 @@ def test_checks_see_what_is_ignored(project: Path, monkeypatch: pytest.MonkeyPat
     assert ["saved is broken" in finding.output for finding in run.findings] == [True]
     (trace,) = [Trace.open(path) for path in (project / ".powercut/runs").glob("*/trace")]
     assert (trace.rest is None) == copied
+
+
+def test_a_repository_that_the_program_makes_is_its_data(project: Path) -> None:
+    (project / ".git").rmdir()
+    run = powercut.explore([sys.executable, "program.py"], **SETTINGS)
+    assert ".git/index" in names_in(run)
 
 
 def test_what_comes_out_of_an_ignored_folder_is_data(project: Path) -> None:

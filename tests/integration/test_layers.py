@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from powercut.runs.store import SavedRun
 from powercut.search.events import Said
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
-from tests.needs import needs_root, needs_views
+from tests.needs import needs_memory_tool, needs_root, needs_views
 
 pytestmark = needs_views
 
@@ -99,6 +100,32 @@ def test_checks_see_all_and_harm_nothing(project: Path) -> None:
     assert run.states["tested"] > 2
 
 
+def test_states_that_a_check_cannot_tell_apart_need_no_run(project: Path) -> None:
+    """Also where it looks at what the program did not touch; the findings are the same."""
+    (project.parent / "check.sh").write_text(
+        "test `ls | wc -l` = 4 && test `ls library/deep | wc -l` = 300 && read note < notes;"
+        " test -e db/other && test `cat library/deep/7.txt` = 7;"
+        "case `cat db/state` in old|new) exit 0;; *) exit 1;; esac"
+    )
+    program = (
+        "import os; [open(f'db/{name}', 'w').write(name) for name in ('other', 'more', 'third')];"
+        "open('db/state.new', 'w').write('new'); os.replace('db/state.new', 'db/state')"
+    )
+    runs = [
+        powercut.explore(
+            [sys.executable, "-c", program],
+            f"sh {project.parent}/check.sh",
+            equivalence=watched,
+            cache=False,
+            **SETTINGS,
+        )
+        for watched in (True, False)
+    ]
+    assert [finding.id for finding in runs[0].findings] == [finding.id for finding in runs[1].findings] != []
+    assert runs[0].states["equivalent"] > 0
+    assert not any("could not trace" in note for run in runs for note in run.notes)
+
+
 def test_the_trace_holds_what_was_touched(project: Path) -> None:
     run_in(project)
     trace = trace_of(project)
@@ -144,6 +171,37 @@ def test_an_exported_image_has_all(project: Path, tmp_path: Path) -> None:
     assert len(list((image / "library/deep").iterdir())) == FILES
     assert (image / "notes").read_text() == "untouched"
     assert not (image / ".powercut").exists()
+
+
+MAPS = r"""
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(void) {
+    int file = open("pool", O_RDWR);
+    char *pool = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    memcpy(pool + 4096, "content", 7);
+    pool[0] = 1;
+    return msync(pool, 8192, MS_SYNC);
+}
+"""
+
+
+@needs_memory_tool
+def test_stores_into_a_file_of_the_users_are_seen(project: Path, tmp_path: Path) -> None:
+    """An overlay numbers the user's files from 2^63 on, where signed numbers end."""
+    (project / "pool").write_bytes(bytes(8192))
+    (tmp_path / "maps.c").write_text(MAPS)
+    subprocess.run(["gcc", "-g", "-o", tmp_path / "maps", tmp_path / "maps.c"], check=True)
+
+    def in_order(folder: Path) -> None:
+        pool = (folder / "pool").read_bytes()
+        assert not pool[0] or pool[4096:4103] == b"content"
+
+    run = powercut.explore([str(tmp_path / "maps")], in_order, **SETTINGS)
+    (project / "pool").unlink()
+    assert [finding.kind.value for finding in run.findings] == ["ordering"]
+    assert trace_of(project).sees_memory
 
 
 @needs_root

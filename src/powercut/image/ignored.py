@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 DEFAULT = "default"  # the word that stands for all of these
 NONE = "none"
 MOST = 256  # patterns, as in native/ptrace/trace/ignored.h
+REPOSITORIES = (".git", ".hg", ".svn")  # only those that are there before the program: what it makes is its data
 PATTERNS = (
     "__pycache__",
     "*.pyc",
-    ".git",
-    ".hg",
-    ".svn",
+    *REPOSITORIES,
     ".venv",
     ".tox",
     ".nox",
@@ -37,12 +37,16 @@ PATTERNS = (
 MADE_ANEW = ("*-shm", "__db.[0-9][0-9][0-9]", "lock.mdb")
 
 
-def patterns_in(text: str) -> tuple[str, ...]:
-    """The patterns of a setting, in which they are separated by commas; `ValueError` for what cannot be one."""
+def patterns_in(text: str, folder: Path | None = None) -> tuple[str, ...]:
+    """The patterns of a setting, in which they are separated by commas; `ValueError` for what cannot be one.
+
+    `folder` is the data folder, if it is known.
+    """
     found: dict[str, None] = {}
     for word in (part.strip() for part in text.split(",")):
         if word == DEFAULT:
-            found |= dict.fromkeys(PATTERNS)
+            made_later = [] if folder is None else [name for name in REPOSITORIES if not (folder / name).exists()]
+            found |= dict.fromkeys(name for name in PATTERNS if name not in made_later)
         elif not word or word.startswith("/") or "\0" in word:
             raise ValueError(f"{word!r} is no pattern of names below the data folder")
         elif word != NONE:

@@ -127,7 +127,7 @@ class Workspace:
             runtimes=self.settings.runtimes,
             skip=(self.output,),
             added=added,
-            ignore=patterns_in(self.settings.ignore),
+            ignore=patterns_in(self.settings.ignore, self.folder),
             survey=self._survey(),
             say=self.say,
         )
@@ -140,7 +140,7 @@ class Workspace:
         if not self.namespaces() or self.settings.executor != "local" or not self.folder.is_dir():
             return None
         try:
-            survey = Survey(self.folder, patterns_in(self.settings.ignore), (self.output.resolve(),))
+            survey = Survey(self.folder, patterns_in(self.settings.ignore, self.folder), (self.output.resolve(),))
         except OSError:
             return None
         return None if survey.foreign else survey
