@@ -223,6 +223,12 @@ def last_segment(folder: Path) -> int:
     return max(segments_of(folder), default=0)
 
 
+def has_changes(segment: Path) -> bool:
+    """Whether a segment tells of a change of a pool, or of nothing at all."""
+    found = np.frombuffer(_engine.guard_records(segment.read_bytes()), PLACED)["record"]["kind"]
+    return not len(found) or bool(np.isin(found, CHANGES).any())
+
+
 def head_of(path: Path, content: bytes) -> Head:
     """The head of a segment; all zero if the service ended before it was written."""
     head: Head = np.frombuffer(content[: SEGMENT_HEAD.itemsize].ljust(SEGMENT_HEAD.itemsize, b"\0"), SEGMENT_HEAD)[0]

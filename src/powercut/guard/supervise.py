@@ -19,7 +19,7 @@ from powercut.errors import EnvironmentFailure
 from powercut.guard.endings import OF_A_SHELL, Ending, place_calls, read_fault, remember, remembered, source_of
 from powercut.guard.history import History
 from powercut.guard.housekeeping import Housekeeping
-from powercut.guard.log import CHANGES, GuardLog, RecordKind, last_segment, segments_of
+from powercut.guard.log import GuardLog, has_changes, last_segment, segments_of
 from powercut.guard.log_folder import is_written, nobody_supervises
 from powercut.guard.preparation import NoRoomError, environment, make_folder
 from powercut.guard.reclaim import VERSIONS
@@ -175,13 +175,9 @@ class Supervisor:
     def _is_blind(self, first: Path) -> bool:
         """Whether this run logged that it mapped pools, and no change of them, and a pool is not what the log says."""
         written = [path for number, path in segments_of(self._folder).items() if number >= int(first.stem)]
-        if len(written) != 1 or not written[0].stat().st_size:
+        if len(written) != 1 or has_changes(written[0]):  # most often: then all of the log need not be read
             return False
         log = GuardLog(self._folder)
-        starts = log.of_kind(RecordKind.START)
-        run = int(starts[-1]) if len(starts) else 0
-        if (log.of_kind(*CHANGES) > run).any():
-            return False
         pools = [pool for pool in log.pools.values() if pool.path.exists() and pool.base.exists()]
         histories = [history for pool in pools if (history := History(log, pool)).is_of_this_pool()]
         return any(any(True for _ in history.differences()) for history in histories)
