@@ -39,9 +39,9 @@ def test_what_the_c_library_does_for_one_line_is_not_named(world: World) -> None
 
 
 def test_what_is_printed_when_a_c_program_ends_is_said_by_exit(world: World) -> None:
-    """Standard output of C is written when its buffer is full, or by exit."""
+    """What stays in a buffer of C, such as a line without an end, is written by exit."""
     source = world.here / "save.c"
-    source.write_text('#include <stdio.h>\nint main(void) { fclose(fopen("data/new", "w")); puts("saved"); }\n')
+    source.write_text('#include <stdio.h>\nint main(void) { fclose(fopen("data/new", "w")); printf("saved"); }\n')
     subprocess.run(["cc", "-g", source, "-o", world.here / "save"], check=True)
     (world.here / "check").write_text('[ -e new ] || ! grep -q saved "$POWERCUT_ACKED"')
     ended = world.run("test", "--dir", "data", "--check", "sh check", "--", "./save")

@@ -228,7 +228,7 @@ def test_there_is_nothing_to_clean(world: World) -> None:
 
 def test_show_tells_what_runs_take(lost: tuple[World, str]) -> None:
     world, _ = lost
-    assert re.search(r"\nThis is one of 2 saved runs, \d+ kB in all \(\d+ kB\)\. .*clean", world.run("show").out)
+    assert re.search(r"this is one of 2 saved runs, \d+ kB in all \(\d+ kB\)\. .*clean", world.run("show").err)
 
 
 def test_a_run_that_is_not_there_is_no_finding(lost: tuple[World, str]) -> None:

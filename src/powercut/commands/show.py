@@ -59,9 +59,10 @@ def _show_run(name: str | None, output: Path, *, verbose: bool) -> None:
 
     folder = find_run(output, name)
     click.echo(run_text(load_run(folder), folder, paint_for(sys.stdout), verbose=verbose))
-    if (count := len(numbered_runs(output))) > 1:
+    if (count := len(numbered_runs(output))) > 1:  # beside the text, which is that of the run
         taken = f"one of {count:,} saved runs, {bytes_text(size_of(output))} in all"
-        click.echo(f"This is {taken} ({bytes_text(size_of(folder))}). Remove old ones: powercut clean --keep N")
+        how = "Remove old ones: powercut clean --keep N"
+        click.echo(f"powercut: this is {taken} ({bytes_text(size_of(folder))}). {how}", err=True)
 
 
 def _show_finding(name: str, output: Path, diff: bool) -> None:
