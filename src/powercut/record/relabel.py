@@ -54,6 +54,7 @@ class Appendix:
                 self._write(ExtentKind.TABLE, np.array(self._entries, ENTRY).tobytes())
                 if self._events:
                     self._write(ExtentKind.EVENTS, np.array(self._events, EVENT).tobytes())
+                self._file.truncate(self._used)
         finally:
             self._file.close()
 
@@ -84,6 +85,7 @@ class Appendix:
         header = np.array([(EXTENT_MAGIC, kind, capacity, len(payload), b"")], EXTENT_HEADER)
         self._file.write(header.tobytes())
         start = self._file.tell()
+        self._used = start + len(payload)
         self._file.write(payload.ljust(capacity, b"\0"))
         return start
 

@@ -224,9 +224,11 @@ class Trace:
             if header["kind"] != ExtentKind.BLOBS and inside >= dtype.itemsize:
                 into.append(np.frombuffer(self._buffer, dtype, inside // dtype.itemsize, start))
             position = start + capacity
-            if used > inside:
+            # A finished file ends with what its last extent holds, or, where room was reserved, with the extent itself.
+            if used > inside or start + used < end < position:
                 return self._drop_empty(events), self._drop_empty(entries), True
-        return self._drop_empty(events), self._drop_empty(entries), False
+        part_of_a_header = position < end
+        return self._drop_empty(events), self._drop_empty(entries), part_of_a_header
 
     @staticmethod
     def _drop_empty(views: list[Events]) -> list[Events]:
