@@ -140,7 +140,9 @@ static void wait_at(UInt number, const struct pc_place *place) {
         enum pc_round round = pc_thread_states_let_run();
         if (!self->waiting)
             break;
-        if (round == PC_ROUND_DEAD)
+        if (pc_thread_states_leaves(pc_running))
+            self->waiting = False;
+        else if (round == PC_ROUND_DEAD)
             (has_privileged ? give_up : choose)(number);
         else if (pc_wait_limit_reached(&limit, round))
             give_up(number);
@@ -217,7 +219,8 @@ static void wait_for_readers(struct point *point) {
     writers++;
     while (after_hit < ROUNDS_AFTER_HIT) {
         enum pc_round round = pc_thread_states_let_run();
-        if (round == PC_ROUND_DEAD || pc_wait_limit_reached(&limit, round))
+        if (round == PC_ROUND_DEAD || pc_wait_limit_reached(&limit, round) ||
+            pc_thread_states_leaves(pc_running))
             break;
         after_hit = hits != point->hits ? 0 : after_hit + (round == PC_ROUND_RUN && hits > 0);
         hits = point->hits;

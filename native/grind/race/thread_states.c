@@ -334,6 +334,10 @@ void pc_thread_states_turn_ends(void) {
         pc_turnstile_queue(pc_self());
 }
 
+Bool pc_thread_states_leaves(ThreadId tid) {
+    return VG_(is_exiting)(tid);
+}
+
 void pc_thread_states_nap(UInt microseconds) {
     let_go(microseconds);
 }

@@ -84,6 +84,8 @@ void pc_thread_states_pause(void);
 
 /* Others may run for that time. */
 void pc_thread_states_nap(UInt microseconds);
+/* Whether the thread is to end as soon as it can, because the process is killed: it waits for nothing. */
+Bool pc_thread_states_leaves(ThreadId tid);
 
 /* How it went while a thread let the others run. */
 enum pc_round {
