@@ -8,12 +8,21 @@ _OTHER = "Other options"
 _GROUPS = {
     "Main options": ("trace_file", "force", "dir", "check", "recovery", "fs", "budget"),
     "Recording": ("tracer", "stacks", "runtimes"),
-    "Input and schedules": ("seeds", "grammar", "threads", "schedule", "jobs", "max_executions", "max_findings"),
+    "Input and schedules": (
+        "client",
+        "seeds",
+        "grammar",
+        "threads",
+        "schedule",
+        "jobs",
+        "max_executions",
+        "max_findings",
+    ),
     "Search": ("strategies", "memory", "tear", "max_states", "seed", "equivalence", "fork_checks", "lint"),
     "Running the check": ("timeout", "workers", "cache", "executor", "ray_address"),
     "Reports": ("json_file", "sarif_file", "junit_file", "markdown_file", "html_file", "github", "verbose"),
     "Baseline": ("baseline", "write_baseline"),
-    "Folders and mounts": ("any_folder", "output", "scratch", "namespaces"),
+    "Folders and mounts": ("ignore", "any_folder", "output", "scratch", "namespaces"),
 }
 _WIDEST = 30  # of a column of options, as click has it; longer ones get a line of their own
 

@@ -21,7 +21,7 @@ _STREAMS = ("std::basic_filebuf", "std::basic_ofstream", "std::basic_fstream", "
 class _Language:
     title: str
     suffixes: tuple[str, ...]
-    calls: Callable[[str, Location], str]
+    calls: Callable[[str, Location, Finding], str]
 
 
 def how_to(finding: Finding) -> str:
@@ -35,7 +35,7 @@ def how_to(finding: Finding) -> str:
     wanted = dict.fromkeys(sync.what for sync in finding.fix.syncs)
     if _FILE in wanted:
         wanted.pop(_DATA, None)
-    calls = [call for what in wanted if (call := language.calls(what, place))]
+    calls = [call for what in wanted if (call := language.calls(what, place, finding))]
     return f"in {language.title}: {'; and '.join(calls)}" if calls else ""
 
 
@@ -48,14 +48,17 @@ def _calls_any(place: Location, beginnings: tuple[str, ...]) -> bool:
     return any(frame.function.startswith(beginnings) for frame in place.frames)
 
 
-def _python(what: str, place: Location) -> str:
+def _python(what: str, place: Location, finding: Finding) -> str:
     if what == _FOLDER:
         return "d = os.open(folder, os.O_RDONLY); os.fsync(d); os.close(d)"
     return "f.flush(), then os.fsync(f.fileno())" if what in (_FILE, _DATA) else ""
 
 
-def _node(what: str, place: Location) -> str:
-    promises = any("node:internal/fs/promises" in (frame.file or "") for frame in place.frames)
+def _node(what: str, place: Location, finding: Finding) -> str:
+    frames = [frame for there in finding.locations for frame in there.frames]
+    promises = any(
+        "node:internal/fs/promises" in (frame.file or "") for frame in frames
+    )  # a write's may have left none
     if what == _FOLDER and promises:
         return "d = await fs.promises.open(folder, 'r'); await d.sync(); await d.close()"
     if what == _FOLDER and place.asked:
@@ -68,7 +71,7 @@ def _node(what: str, place: Location) -> str:
     return f"fs.{name}(fd, done)" if name and place.asked else f"fs.{name}Sync(fd)" if name else ""
 
 
-def _java(what: str, place: Location) -> str:
+def _java(what: str, place: Location, finding: Finding) -> str:
     if what == _FOLDER:
         return "try (var d = FileChannel.open(folder)) { d.force(true); }"
     if _calls_any(place, ("java.io.FileOutputStream.", "java.io.RandomAccessFile.")) and what in (_FILE, _DATA):
@@ -76,27 +79,27 @@ def _java(what: str, place: Location) -> str:
     return {_FILE: "channel.force(true) of a FileChannel", _DATA: "channel.force(false) of a FileChannel"}.get(what, "")
 
 
-def _go(what: str, place: Location) -> str:
+def _go(what: str, place: Location, finding: Finding) -> str:
     calls = {_FOLDER: "d, err := os.Open(folder); d.Sync(); d.Close()", _FILE: "f.Sync()", _DATA: "f.Sync()"}
     return calls.get(what, "")
 
 
-def _rust(what: str, place: Location) -> str:
+def _rust(what: str, place: Location, finding: Finding) -> str:
     calls = {_FOLDER: "File::open(folder)?.sync_all()?", _FILE: "file.sync_all()?", _DATA: "file.sync_data()?"}
     return calls.get(what, "")
 
 
-def _c(what: str, place: Location) -> str:
+def _c(what: str, place: Location, finding: Finding) -> str:
     if what == _FOLDER:
         return "int d = open(folder, O_RDONLY | O_DIRECTORY); fsync(d); close(d)"
     stdio = _calls_any(place, _STDIO) and what in (_FILE, _DATA)
     return f"fflush(f), then {'fsync' if what == _FILE else 'fdatasync'}(fileno(f))" if stdio else ""
 
 
-def _cpp(what: str, place: Location) -> str:
+def _cpp(what: str, place: Location, finding: Finding) -> str:
     if what in (_FILE, _DATA) and _calls_any(place, _STREAMS):
         return "stream.flush(), then open the file again and fsync that descriptor (a stream has none)"
-    return _c(what, place)
+    return _c(what, place, finding)
 
 
 _LANGUAGES = (
