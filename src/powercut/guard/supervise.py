@@ -8,10 +8,13 @@ service alone.
 from __future__ import annotations
 
 import os
+import select
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from threading import Timer
 
@@ -26,6 +29,7 @@ from powercut.guard.reclaim import VERSIONS
 from powercut.guard.shrinking import Shrinking
 from powercut.guard.signals import HandingOn, end
 
+_LOOK = 0.3  # seconds that a signal may wait
 _SOON = 10.0  # seconds in which most services have mapped their pools
 _POOLS = "guard sees pools that PMDK maps as a shared library; name others with --pool."
 
@@ -184,16 +188,12 @@ class Supervisor:
 
     def _wait(self, service: subprocess.Popen[bytes]) -> Ending | None:
         """Until the service ends (None), or its check says that it should."""
-        while True:
-            try:
-                service.wait(self._watch.every if self._watch.check else None)
-            except subprocess.TimeoutExpired:
-                unwell = self._ask()
-                if unwell is None or service.poll() is not None:
-                    continue
+        while not _ends_within(service, self._watch.every if self._watch.check else inf):
+            unwell = self._ask()
+            if unwell is not None and service.poll() is None:
                 end(service)
                 return unwell
-            return None
+        return None
 
     def _ask(self) -> Ending | None:
         try:
@@ -213,6 +213,23 @@ class Supervisor:
         except NoRoomError as error:
             self._say(f"the checkpoint log cannot grow: {error}. The service runs without it [guard-log-full]")
             return {}
+
+
+def _ends_within(service: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Wait for its end. A signal that comes just before a wait begins is answered after it, so each is short."""
+    if service.poll() is not None:
+        return True
+    deadline = time.monotonic() + seconds
+    watched = os.pidfd_open(service.pid)
+    try:
+        while service.poll() is None:
+            left = min(_LOOK, deadline - time.monotonic())
+            if left <= 0:
+                return False
+            select.select([watched], [], [], left)
+        return True
+    finally:
+        os.close(watched)
 
 
 def _holds_something(first: Path) -> bool:
