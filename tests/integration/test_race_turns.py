@@ -30,17 +30,14 @@ MEETINGS = {
         "keep(me, WORDS[0]);"
     ),
     "barrier": "keep(me, WORDS[0]); WORDS[0] = me; persist(&WORDS[0]); pthread_barrier_wait(&barrier);",
-    "once": "pthread_once(&once, first); keep(me, WORDS[0]);",
 }
 BODY = r"""
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_barrier_t barrier;
 static long turn;
 static void keep(long me, unsigned long value) { WORDS[16 + 8 * me] = value; persist(&WORDS[16 + 8 * me]); }
-static void first(void) { WORDS[0] = 1; persist(&WORDS[0]); }
 static void *runs(void *name) {
     long me = (long)name;
     for (int i = 0; i < 6; i++) { MEET }
