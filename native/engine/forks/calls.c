@@ -68,7 +68,18 @@ static enum pc_call asks(const struct pc_private *place, pid_t pid, int dirfd, u
     }
 }
 
-/* The same where the name may be empty: then the descriptor is meant, and all that can be held lie outside.
+/* What a link stands for: every fork runs the same program, which static ones ask for when they start. */
+static enum pc_call reads_link(const struct pc_private *place, pid_t pid, int dirfd, uint64_t address,
+                               struct pc_walked *walked) {
+    char name[PATH_MAX];
+    if (peek_name(pid, address, name) && strcmp(name, "/proc/self/exe") == 0) {
+        return PC_HARMLESS;
+    }
+    return asks(place, pid, dirfd, address, false, walked);
+}
+
+/* A call that asks about a name which may be empty: then the descriptor is meant, and all that can be held
+ * lie outside.
  */
 static enum pc_call asks_at(const struct pc_private *place, pid_t pid, int dirfd, uint64_t address,
                             uint64_t flags, struct pc_walked *walked) {
@@ -237,10 +248,11 @@ enum pc_call pc_judge_call(const struct pc_private *place, pid_t pid, const stru
     case SYS_chdir:
         return asks(place, pid, AT_FDCWD, args[0], true, walked);
     case SYS_lstat:
-    case SYS_readlink:
         return asks(place, pid, AT_FDCWD, args[0], false, walked);
+    case SYS_readlink:
+        return reads_link(place, pid, AT_FDCWD, args[0], walked);
     case SYS_readlinkat:
-        return asks(place, pid, (int)args[0], args[1], false, walked);
+        return reads_link(place, pid, (int)args[0], args[1], walked);
     case SYS_faccessat:
         return asks(place, pid, (int)args[0], args[1], true, walked);
     case SYS_faccessat2:
