@@ -111,7 +111,7 @@ def test_lines_of_java_are_found_beside_the_classes_and_in_the_sources_of_a_buil
     source.write_text("class Store {}")
     built = f"file:{tmp_path}/app/target/classes/"
     row = "com.acme.Store.save\tcom/acme/Store.java\t7\t"
-    library = "org.lib.Db.put\torg/lib/Db.java\t3\tfile:/home/u/.m2/repository/org/lib/db/1/db-1.jar"
+    library = "org.lib.Db.put\torg/lib/Db.java\t3\tfile:/opt/u/.m2/repository/org/lib/db/1/db-1.jar"
     text = f"java\0java.io.FileOutputStream.write\tjava/io/FileOutputStream.java\t349\n{library}\n{row}{built}\n{row}\n"
     language, told = told_frames(text.encode())
     assert [frame.file for frame in told[2:]] == [str(source), "com/acme/Store.java"]

@@ -97,7 +97,8 @@ class ForkedCheck:
         if verdict.passed:
             return number & (number - 1) == 0
         new = verdict.output not in self._words and len(self._words) < MOST_WORDS
-        self._words.add(verdict.output)
+        if new:
+            self._words.add(verdict.output)
         return new or number & (number - 1) == 0
 
     def give_up(self, why: str) -> None:

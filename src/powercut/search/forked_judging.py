@@ -62,7 +62,8 @@ class ForkedJudging:
         plain = self._ask(job, told, self.oracle.judge_anew)
         if says_the_same(plain, verdict):
             return Judged(plain, proving=time.monotonic() - started)
-        forks = [self._ask(job, told, self.oracle.judge) for _ in range(AGAIN)]
+        again = [(self._ask(job, told, self.oracle.judge), self.oracle.forked) for _ in range(AGAIN)]
+        forks = [one for one, forked in again if forked]  # the others do not speak for forks
         plains = [self._ask(job, told, self.oracle.judge_anew) for _ in range(AGAIN)]
         steady = all(says_the_same(verdict, one) for one in forks) and all(says_the_same(plain, one) for one in plains)
         how = f"{verdict.outcome.value} when it is forked, {plain.outcome.value} when it is started"
