@@ -125,6 +125,9 @@ static struct sock_filter program[] = {
     STOP_AT(SYS_io_uring_setup),
     STOP_AT(SYS_io_setup),
     STOP_IF_ASKED,
+    /* what must not be seen: shared_cpu.h */
+    STOP_AT(SYS_sched_getaffinity),
+    STOP_AT(SYS_sched_setaffinity),
     ALLOW,
 };
 

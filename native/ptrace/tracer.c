@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "calls/calls.h"
+#include "shared_cpu.h"
 #include "stacks/capture.h"
 #include "telling.h"
 #include "threads.h"
@@ -37,6 +38,7 @@ struct tracer {
     struct pc_recorder *recorder;
     struct pc_threads threads;
     struct pc_turns turns;
+    struct pc_shared_cpu shared_cpu;
     struct pc_run run;
     pid_t first;
     uint64_t first_ended; /* milliseconds, 0: it has not */
@@ -214,6 +216,7 @@ static void on_fork(struct tracer *tracer, struct pc_thread *parent, int kind) {
     if (ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &message) != 0)
         return;
     pid_t tid = (pid_t)message;
+    pc_shared_cpu_started(&tracer->shared_cpu, parent->tid, tid);
     bool is_thread = kind == PTRACE_EVENT_CLONE && syscall(SYS_tgkill, parent->tgid, tid, 0) == 0;
     pid_t tgid = is_thread ? parent->tgid : tid;
     close_runs(tracer);
@@ -263,7 +266,10 @@ static void on_exec(struct tracer *tracer, struct pc_thread *thread) {
     char link[64], program[PATH_MAX];
     unsigned long former = 0;
     /* A thread that was not the leader takes over the leader's id; its own is gone. */
-    if (ptrace(PTRACE_GETEVENTMSG, thread->tid, 0, &former) == 0 && (pid_t)former != thread->tid) {
+    if (ptrace(PTRACE_GETEVENTMSG, thread->tid, 0, &former) != 0)
+        former = (unsigned long)thread->tid;
+    pc_shared_cpu_executes(&tracer->shared_cpu, (pid_t)former, thread->tid);
+    if ((pid_t)former != thread->tid) {
         struct pc_thread *old = pc_threads_find(&tracer->threads, (pid_t)former);
         if (old != NULL) {
             detach_state(tracer, old);
@@ -297,6 +303,7 @@ static void on_exec(struct tracer *tracer, struct pc_thread *thread) {
 
 /* A thread is gone. The leader's end is reported last, so it is the end of the process. */
 static void on_end(struct tracer *tracer, struct pc_thread *thread, int status) {
+    pc_shared_cpu_gone(&tracer->shared_cpu, thread->tid);
     detach_state(tracer, thread);
     if (thread->tid == thread->tgid) {
         close_runs(tracer);
@@ -359,8 +366,10 @@ static void on_stop(struct tracer *tracer, struct pc_thread *thread, int status)
     int signal_number = WSTOPSIG(status), event = status >> 16;
     switch (event) {
     case PTRACE_EVENT_SECCOMP:
-        if (ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->regs) == 0)
+        if (ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->regs) == 0) {
+            pc_shared_cpu_at_entry(&tracer->shared_cpu, thread->tid, thread->regs.orig_rax);
             on_entry(tracer, thread);
+        }
         return;
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
