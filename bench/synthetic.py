@@ -135,8 +135,10 @@ def _body(table: _Table, count: int, rng: np.random.Generator) -> Events:
     _overwrite(events, overwrites, rng)
     _sync(events, syncs, rng)
     _print(events, prints, rng)
-    _replace(events, np.flatnonzero(choice >= 0.99), table, rng)
-    return events
+    replaced = np.flatnonzero(choice >= 0.99)
+    odd = len(replaced) % 4  # too few for one more file
+    _replace(events, replaced[: len(replaced) - odd], table, rng)
+    return np.delete(events, replaced[len(replaced) - odd :])
 
 
 def _append(events: Events, where: Numbers, rng: np.random.Generator) -> None:
@@ -175,7 +177,7 @@ def _print(events: Events, where: Numbers, rng: np.random.Generator) -> None:
 
 def _replace(events: Events, where: Numbers, table: _Table, rng: np.random.Generator) -> None:
     """Small files: create, write, fsync, rename over the old one; four of the given places in turn."""
-    where = where[: len(where) // 4 * 4].reshape(-1, 4)
+    where = where.reshape(-1, 4)
     number = rng.integers(0, REPLACED, len(where))
     inode = SMALL_INODE + REPLACED + np.arange(len(where))
     temporary = table.string("small.tmp")

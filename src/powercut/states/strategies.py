@@ -222,13 +222,13 @@ def _calls(timeline: Timeline, point: int) -> Iterator[list[int]]:
         yield list(group)
 
 
-def _occurrences(stacks: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """For each item, how many before it came from the same call stack."""
+def _occurrences(stacks: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
+    """For each item, how many before it came from the same call stack: `FIRST_OCCURRENCES` stands for that and more."""
     order = np.argsort(stacks, kind="stable")
     ordered = stacks[order]
-    starts = np.searchsorted(ordered, ordered)  # where the run of each item's stack begins
-    before = np.empty(len(stacks), np.int64)
-    before[order] = np.arange(len(stacks)) - starts
+    before = np.zeros(len(stacks), np.int8)
+    for many in range(1, FIRST_OCCURRENCES + 1):
+        before[order[many:]] += ordered[many:] == ordered[:-many]
     return before
 
 

@@ -180,13 +180,12 @@ class Timeline:
     @cached_property
     def _needed_by(self) -> tuple[Numbers, npt.NDArray[np.int32]]:
         """Where the users of each update begin, and all users."""
-        firsts = np.frombuffer(self.updates.first_need, np.int64)
-        counts = firsts[1:] - firsts[:-1]
-        users = np.repeat(np.arange(len(self.updates), dtype=np.int32), counts)
         needs = np.frombuffer(self.updates.needs, np.int32) if len(self.updates.needs) else np.empty(0, np.int32)
-        order = np.argsort(needs, kind="stable")
         starts = np.zeros(len(self.updates) + 1, np.int64)
         np.cumsum(np.bincount(needs, minlength=len(self.updates)), out=starts[1:])
+        order = np.argsort(needs, kind="stable")
+        counts = np.diff(np.frombuffer(self.updates.first_need, np.int64)).astype(np.int32)
+        users = np.repeat(np.arange(len(self.updates), dtype=np.int32), counts)
         return starts, users[order]
 
     def users(self, update: int) -> Sequence[int]:
