@@ -102,16 +102,22 @@ class Causes:
         self._losses: dict[Timeline, dict[int, _Loss]] = {}
 
     def take_out(self, number: int, question: Question, *, but: Cause | None = None) -> tuple[Question, list[Cause]]:
-        """A state of a timeline without the known causes, `but` one, and those that were taken out of it."""
-        touched = []
-        for cause in self.known:
-            if cause is but:
-                continue
-            repaired = cause.repair(self._timelines[number], question)
-            if repaired != question:
-                touched.append(cause)
-                question = repaired
-        return question, touched
+        """A state of a timeline without the known causes, `but` one, and those that were taken out of it.
+
+        What one of them gives back may show another one, which is taken out, too.
+        """
+        others = [cause for cause in self.known if cause is not but]
+        touched: dict[str, Cause] = {}
+        for _ in range(len(others)):
+            before = question
+            for cause in others:
+                repaired = cause.repair(self._timelines[number], question)
+                if repaired != question:
+                    touched[cause.finding.id] = cause
+                    question = repaired
+            if question == before:
+                break
+        return question, [cause for cause in others if cause.finding.id in touched]
 
     def add(self, finding: Finding, story: Story, remedy: Remedy, places: Mapping[int, State]) -> Cause:
         """A new cause, told by a state that some timelines can leave."""
@@ -159,7 +165,10 @@ class Causes:
         Of files that one call changes, the sync that was missed for one is none that was missed for another.
         """
         lost = timeline.lost(question.state)
-        back = [update for update in lost if self._shows(cause, timeline, update)]
+        shown = [update for update in lost if self._shows(cause, timeline, update)]
+        # A call's size is not given back without its data: that would tear it.
+        calls = {self._file_of_call(timeline, update) for update in shown}
+        back = [update for update in lost if self._file_of_call(timeline, update) in calls]
         scope = cause.remedy.scope(timeline)
         if scope is not None:
             paths = {target.path for _, _, target in cause.losses}
@@ -168,6 +177,10 @@ class Causes:
                 if named or self._loss(timeline, update)[-1].path in paths:
                     back.append(update)
         return back
+
+    def _file_of_call(self, timeline: Timeline, update: int) -> tuple[int, Target]:
+        """The call of an update, and what it changes of which file, wherever in it."""
+        return int(timeline.event[update]), self._loss(timeline, update)[-1]._replace(place="")
 
     def _loss(self, timeline: Timeline, update: int) -> _Loss:
         known = self._losses.setdefault(timeline, {})
