@@ -92,13 +92,13 @@ def workspace() -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
-def compile_c(source: str, into: Path) -> Path:
-    """Compile one of the helper programs."""
+def compile_c(source: str, into: Path, *options: str) -> Path:
+    """Compile one of the helper programs, or a library."""
     program = into / Path(source).stem
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         raise Broken("there is no C compiler")
-    command = [compiler, "-O2", "-g", "-Wall", "-Wextra", "-o", str(program), str(HERE / source)]
+    command = [compiler, "-O2", "-g", "-Wall", "-Wextra", *options, "-o", str(program), str(HERE / source)]
     subprocess.run(command, check=True)
     return program
 

@@ -4,7 +4,8 @@
     python bench/quick.py --write    write what was measured as what is expected
     python bench/quick.py judging    some of them
 
-Every figure is CPU time against that of a reference in the same run, turn by turn, the least of each: other work on the
+The group `counts` counts instructions and system calls, the same at any load: it is for CI, and needs Valgrind. Every
+other figure is CPU time against that of a reference in the same run, turn by turn, the least of each: other work on the
 machine slows both. What seems slower than expected is measured again, and again, before that is believed. Seconds of
 other machines cannot be compared, ratios nearly can; on a machine of another kind, write expectations for it first.
 Recording is left out: its cost varies by a factor of three with the processors that tracer and program get.
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from counted import counted
 from kit import HERE, Broken, cpu_of_children, workspace
 from memory_tracing import prepared
 from rates import SHAPES, Arena, Shape
@@ -178,33 +180,45 @@ def start(space: Path) -> Iterator[Figure]:
 GROUPS = {"judging": judging, "commands": commands, "memory": memory, "start": start}
 
 
+COUNTS = "counts"
+
+
 def measure(names: Sequence[str], expected: dict[str, float]) -> dict[str, float]:
-    """The ratios of some groups; those that seem too large are measured again."""
+    """The figures of some groups, or of all."""
     found: dict[str, float] = {}
     with workspace() as space:
-        for name in names or GROUPS:
-            for figure in GROUPS[name](space):
-                for _ in range(TURNS):
-                    figure.turn()
-                for _ in range(AGAIN):
-                    if figure.ratio <= MOST_LOST * expected.get(figure.name, float("inf")):
-                        break
-                    for _ in range(MORE_TURNS):
-                        figure.turn()
-                found[figure.name] = figure.ratio
-                print(_told(figure.name, figure.ratio, expected.get(figure.name)), flush=True)
+        for name in names or [*GROUPS, COUNTS]:
+            for figure, value, unit in _counts(space) if name == COUNTS else _ratios(GROUPS[name](space), expected):
+                found[figure] = value
+                print(f"{figure}: {value:.4g}{unit}; {_verdict(value, expected.get(figure))}", flush=True)
     return found
 
 
-def _told(name: str, ratio: float, expected: float | None) -> str:
-    verdict = "no expectation"
-    if expected is not None:
-        times = ratio / expected
-        verdict = (
-            "SLOWER" if times > MOST_LOST else "faster: lower the expectation" if times < GAINED else "as expected"
-        )
-        verdict = f"expected {expected:.3g}, {times:.2f} times that: {verdict}"
-    return f"{name}: {ratio:.3g} times its reference; {verdict}"
+def _ratios(figures: Iterator[Figure], expected: dict[str, float]) -> Iterator[tuple[str, float, str]]:
+    """Against references; what seems too large is measured again."""
+    for figure in figures:
+        for _ in range(TURNS):
+            figure.turn()
+        for _ in range(AGAIN):
+            if figure.ratio <= MOST_LOST * expected.get(figure.name, float("inf")):
+                break
+            for _ in range(MORE_TURNS):
+                figure.turn()
+        yield figure.name, figure.ratio, " times its reference"
+
+
+def _counts(space: Path) -> Iterator[tuple[str, float, str]]:
+    """What needs no reference. There is no CI without it, so it is not left out where Valgrind is missing."""
+    for name, value in counted(space):
+        yield name, value, ""
+
+
+def _verdict(value: float, expected: float | None) -> str:
+    if expected is None:
+        return "no expectation"
+    times = value / expected
+    verdict = "SLOWER" if times > MOST_LOST else "faster: lower the expectation" if times < GAINED else "as expected"
+    return f"expected {expected:.4g}, {times:.2f} times that: {verdict}"
 
 
 def slower(found: dict[str, float], expected: dict[str, float]) -> list[str]:
@@ -214,15 +228,20 @@ def slower(found: dict[str, float], expected: dict[str, float]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and compare or write."""
+    groups = [*GROUPS, COUNTS]
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of: {', '.join(GROUPS)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of: {', '.join(groups)}")
     parser.add_argument("--write", action="store_true", help="write the figures into bench/expected.json")
     options = parser.parse_args(arguments)
-    unknown = [name for name in options.names if name not in GROUPS]
+    unknown = [name for name in options.names if name not in groups]
     if unknown:
-        parser.error(f"there is no group {', '.join(unknown)}; there are: {', '.join(GROUPS)}")
+        parser.error(f"there is no group {', '.join(unknown)}; there are: {', '.join(groups)}")
     expected = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
-    found = measure(options.names, {} if options.write else expected)
+    try:
+        found = measure(options.names, {} if options.write else expected)
+    except Broken as why:
+        print(f"bench-quick: {why}", file=sys.stderr)
+        return 2
     if options.write:
         EXPECTED.write_text(
             json.dumps({**expected, **{name: round(r, 4) for name, r in found.items()}}, indent=2) + "\n"

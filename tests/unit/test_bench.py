@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,38 @@ def test_expectations_are_those_of_the_figures_that_are_measured(bench: ModuleTy
 
     names = [figure.name for group in quick.GROUPS.values() for figure in group(tmp_path)]
     assert set(names) <= set(json.loads(quick.EXPECTED.read_text()))
+
+
+def test_counts_belong_to_the_mark_that_follows_and_children_to_the_judging_they_ended_in(
+    bench: ModuleType, tmp_path: Path
+) -> None:
+    import counted
+
+    def wrote(name: str, text: str, when: int) -> None:
+        (tmp_path / name).write_text(text)
+        os.utime(tmp_path / name, ns=(when, when))
+
+    call = "SYSCALL[{0},1](0) sys_read ( 3 ) --> [async] ...\n"
+    main = (
+        "==7== Callgrind\n" + 5 * call.format(7) + "**7** mark before\n" + 3 * call.format(7) + "**7** mark few 100\n"
+    )
+    wrote("log.7", main + call.format(7) + "**7** mark before\n" + 9 * call.format(7) + "**7** mark few 500\n", 9)
+    wrote("log.8", 2 * call.format(8), 9)
+    wrote("log.9", 20 * call.format(9), 9)
+    for name, total, mark, when in (
+        ("out.7.1", 1000, "before", 1),
+        ("out.8", 40, "", 2),
+        ("out.7.2", 60, "few 100", 3),
+        ("out.7.3", 5, "before", 4),
+        ("out.9", 140, "", 5),
+        ("out.7.4", 160, "few 500", 6),
+        ("out.7", 70, "", 7),
+    ):
+        trigger = f"Client Request: {mark}" if mark else "Program termination"
+        wrote(name, f"desc: Trigger: {trigger}\ntotals: {total}\n", when)
+    instructions, calls = counted._told(tmp_path)
+    assert (instructions["few 100"], instructions["few 500"]) == (100, 300)
+    assert (calls["few 100"], calls["few 500"]) == (5, 29)
 
 
 def test_unknown_benchmark_is_refused(bench: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
