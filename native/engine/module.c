@@ -4,6 +4,12 @@
 #include "engine.h"
 #include "history.h"
 
+#include <malloc.h>
+
+/* Columns of long traces grow and go. By default the C library keeps what is freed of up to 32 MB for itself,
+ * in pieces, and moves such a column each time it grows. */
+#define LONG_ARRAY (4 << 20)
+
 static PyMethodDef methods[] = {
     {"spawn", engine_spawn, METH_VARARGS, "Run a program to its end; (kind, code, seconds, output)."},
     {"reap_strays", engine_reap_strays, METH_NOARGS, "Kill and reap every child; how many there were."},
@@ -46,6 +52,8 @@ static struct PyModuleDef module = {
 };
 
 PyMODINIT_FUNC PyInit__engine(void) {
+    mallopt(M_MMAP_THRESHOLD, LONG_ARRAY);
+    mallopt(M_TRIM_THRESHOLD, 2 * LONG_ARRAY);
     PyObject *made = PyModule_Create(&module);
     PyTypeObject *types[] = {&pc_history_type, &pc_survivors_type, &pc_block_hashes_type, &pc_chains_type,
                              &pc_fork_server_type};

@@ -84,17 +84,26 @@ static PyObject *survivors_survives(PyObject *self, PyObject *item) {
 struct comparison {
     const Survivors *here, *there;
     int32_t first, last; /* updates that were looked at before the others */
-    PyObject *found;
+    int32_t *found;
+    size_t count, room;
 };
 
 static bool compare_update(struct comparison *c, int32_t update) {
     if (pc_survives(c->here, update) == pc_survives(c->there, update)) {
         return true;
     }
-    PyObject *number = PyLong_FromLong(update);
-    bool good = number != NULL && PyList_Append(c->found, number) == 0;
-    Py_XDECREF(number);
-    return good;
+    if (c->count == c->room) {
+        size_t room = c->room == 0 ? 64 : 2 * c->room;
+        int32_t *found = PyMem_Resize(c->found, int32_t, room);
+        if (found == NULL) {
+            PyErr_NoMemory();
+            return false;
+        }
+        c->found = found;
+        c->room = room;
+    }
+    c->found[c->count++] = update;
+    return true;
 }
 
 static bool compare_range(struct comparison *c) {
@@ -153,13 +162,12 @@ static PyObject *survivors_differing(PyObject *self, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "these updates are not those of both states");
         return NULL;
     }
-    c.found = PyList_New(0);
-    bool good = c.found != NULL && compare_range(&c) && compare_delta(&c, &c.here->delta, NULL) &&
+    bool good = compare_range(&c) && compare_delta(&c, &c.here->delta, NULL) &&
                 compare_delta(&c, &c.there->delta, &c.here->delta) && compare_others(&c, others);
-    if (!good) {
-        Py_CLEAR(c.found);
-    }
-    return c.found;
+    Py_ssize_t size = (Py_ssize_t)(c.count * sizeof(*c.found));
+    PyObject *packed = good ? PyBytes_FromStringAndSize((const char *)c.found, size) : NULL;
+    PyMem_Free(c.found);
+    return packed;
 }
 
 /* The file that an argument names; -1 with an exception. */

@@ -182,8 +182,11 @@ class Survivors:
     def survives(self, update: int, /) -> bool:
         """Whether an update survived."""
 
-    def differing(self, other: Survivors, first: int, last: int, others: Iterable[int], /) -> list[int]:
-        """Of both deltas, the updates from `first` to before `last` and some others: what survived in one state."""
+    def differing(self, other: Survivors, first: int, last: int, others: Iterable[int], /) -> bytes:
+        """Of both deltas, the updates from `first` to before `last` and some others: what survived in one state.
+
+        32-bit numbers: two states that lie far apart differ by most of a trace.
+        """
 
     def size(self, file: int, /) -> int:
         """The length of a file."""

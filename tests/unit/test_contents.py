@@ -201,7 +201,8 @@ def test_hashes_and_files_follow_from_state_to_state(seed: int, cuts: float) -> 
                 changed = [
                     u for u in range(len(world.updates)) if before.survives(world, u) != moment.survives(world, u)
                 ]
-                assert sorted(before.engine(history).differing(survivors, 0, len(world.updates), ())) == changed
+                found = before.engine(history).differing(survivors, 0, len(world.updates), ())
+                assert sorted(memoryview(found).cast("i")) == changed
                 blocks = history.touched(changed)[1].get(FILE, set())
             content = twin(world, moment)[0][:size].ljust(size, b"\0")
             total = following.update(survivors, FILE, blocks, size)

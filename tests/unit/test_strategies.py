@@ -162,3 +162,12 @@ def _explore(timeline: Timeline) -> Exploration:
     search = Exploration([timeline], InlineExecutor([timeline], oracle), oracle.output_key, Budget(), 0, ignore)
     search.run()
     return search
+
+
+def test_behaviors_are_grouped_only_if_that_takes_a_small_part_of_the_time_that_is_left() -> None:
+    timeline = random_timeline(3, False)
+    needed = len(timeline.updates) * strategies.GROUPING_SECONDS / strategies.GROUPING_SHARE
+    for left, too_late in ((None, False), (1.01 * needed, False), (0.99 * needed, True), (0.0, True)):
+        tally = Tally(timeline, lambda left=left: left)
+        states = list(STRATEGIES["representatives"](timeline, random.Random(0), tally))
+        assert (tally.too_late, tally.behaviors is None, not states) == (too_late,) * 3

@@ -27,8 +27,6 @@ from powercut.runs.store import new_run_folder
 from powercut.search.events import Doing, Event, Said, Subscriber
 from powercut.search.judging import Check, Judging
 from powercut.settings import Settings
-from powercut.states.strategies import is_grouped
-from powercut.states.strategy_order import strategies
 from powercut.states.timeline import Timeline
 from powercut.states.timelines import make_timelines
 from powercut.trace.reader import Trace
@@ -161,9 +159,6 @@ class Workspace:
                 f"the program changed nothing in {trace.folder}.",
                 "Is --dir the folder it writes to?",
             )
-        if not is_grouped(first) and "representatives" in strategies(self.settings.strategies):
-            many = f"too many changes ({len(first.updates):,}) for the strategy 'representatives'; it is skipped"
-            self.say(many, warning=True)
         for note in first.notes:
             self.say(note, warning=True)
         mapped = [first.index.path_of(number) for number, thing in enumerate(first.tree.things) if thing.mapped]

@@ -43,6 +43,7 @@ from powercut.states.timelines import Rows
 MOST_REPEATS = 100_000  # random states in a row without a new image: what is left has nothing to show
 PROGRESS_EVERY = 0.2  # seconds
 _LISTEN = 0.2  # seconds until it is seen that time is over
+_NO_TIME_TO_GROUP = "the strategy 'representatives' was skipped ({}): the trace is too long for this budget"
 UNCOUNTED = 200  # states of a row until all are counted, if nothing was found by then
 
 
@@ -84,7 +85,8 @@ class Exploration:
         self._questions = ImageQuestions(self._images, self._report_progress)
         rows = Rows(timelines, keys.key)
         self._searched = {number: timelines[number] for number in rows.leaders}
-        self._tallies = {number: Tally(timeline) for number, timeline in self._searched.items()}
+        left = self._spending.left
+        self._tallies = {number: Tally(timeline, left) for number, timeline in self._searched.items()}
         self._diagnosis = Diagnosis(
             timelines,
             self.places,
@@ -112,8 +114,9 @@ class Exploration:
 
     @property
     def notes(self) -> list[str]:
-        """What the user should know about the check."""
-        return self._images.notes
+        """What the user should know about the check and the search."""
+        late = [self._searched[number].label for number, tally in self._tallies.items() if tally.too_late]
+        return [*self._images.notes, _NO_TIME_TO_GROUP.format(", ".join(late))] if late else self._images.notes
 
     @property
     def behaviors(self) -> list[tuple[str, BehaviorTour]]:

@@ -7,6 +7,7 @@ together, so what is out of reach depends on what was asked before: whoever asks
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Sequence
 from functools import reduce
 from operator import add
@@ -37,9 +38,9 @@ class StateCounts:
         count = self._count(point)
         return count is not None and count <= EXHAUSTIVE_LIMIT
 
-    def large_points(self) -> list[int]:
+    def large_points(self) -> array[int]:
         """The points that have too many."""
-        return [point for point in self._timeline.points if not self.is_small(point)]
+        return array("q", (point for point in self._timeline.points if not self.is_small(point)))
 
     def is_enumerable(self) -> bool:
         """Whether the strategy `exhaustive` holds every state, so that its end means that all were covered."""
@@ -51,9 +52,13 @@ class StateCounts:
         Estimating takes at most so many seconds, counting twice as many, or what one point takes.
         """
         ends = time.thread_time() + 2 * seconds
-        counts = {point: self._count_until(point, ends) for point in self._timeline.points}
-        counted = sum(count for count in counts.values() if count is not None)
-        unknown = [point for point, count in counts.items() if count is None]
+        counted, unknown = 0, array("q")
+        for point in self._timeline.points:
+            count = self._count_until(point, ends)
+            if count is None:
+                unknown.append(point)
+            else:
+                counted += count
         return estimate_states(self._timeline, counted, unknown, seed, seconds) if unknown else counted
 
     def _count_until(self, point: int, ends: float) -> int | None:

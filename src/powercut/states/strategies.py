@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from powercut.arrays import distinct
+from powercut.arrays import distinct, one_by_one
 from powercut.states.behaviors.find import representatives_of
 from powercut.states.behaviors.tour import BehaviorTour
 from powercut.states.failure_points import Granularity, failure_points
@@ -32,7 +32,12 @@ FIRST_TURN = 16  # states of one strategy before the next one has its turn; each
 FIRST_OCCURRENCES = 2  # how often a call stack counts as new
 SAMPLES_IN_A_ROW = 64  # of one point and one base
 PAIR_LIMIT = 40  # points with more pending updates than this get no pairs
-MOST_GROUPED = 500_000  # traces with more updates than this are not searched for behaviors
+GROUPING_SECONDS = 8e-6  # that finding the behaviors of a long trace takes for each update
+GROUPING_SHARE = 0.15  # of the time that is left: nothing else is searched meanwhile
+
+
+def _endless() -> None:
+    """No time limit."""
 
 
 class Tally:
@@ -41,11 +46,15 @@ class Tally:
     Attributes:
         counts: how many states points have.
         behaviors: how far representative testing came; None if it did not begin.
+        left: the seconds that the search has left; None if it has no limit.
+        too_late: representative testing would have taken too much of them.
     """
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, left: Callable[[], float | None] = _endless) -> None:
         self.counts = StateCounts(timeline)
         self.behaviors: BehaviorTour | None = None
+        self.left = left
+        self.too_late = False
 
 
 Strategy = Callable[[Timeline, random.Random, Tally], Iterator[State]]
@@ -90,9 +99,8 @@ def prefixes(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[S
     outputs = np.array([index for index, _ in timeline.outputs], np.int64)
     events = distinct(np.concatenate((timeline.event, outputs)))
     new = _are_new(timeline.trace.events["stack"][events])
-    for some in (events[new], events[~new]):
-        for event in some:
-            yield State(2 * int(event), Base.ISSUED, frozenset())
+    for event in one_by_one(np.concatenate((events[new], events[~new]))):
+        yield State(2 * event, Base.ISSUED, frozenset())
     yield State(timeline.end, Base.ISSUED, frozenset())
 
 
@@ -159,14 +167,11 @@ def samples(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[St
 @_strategy("representatives")
 def representative_behaviors(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[State]:
     """One of each kind of thing that the program does, every way it can be cut off (Pathfinder)."""
-    if is_grouped(timeline):
+    left = tally.left()
+    tally.too_late = left is not None and len(timeline.updates) * GROUPING_SECONDS > GROUPING_SHARE * left
+    if not tally.too_late:
         tally.behaviors = BehaviorTour(representatives_of(timeline))
         yield from tally.behaviors.states()
-
-
-def is_grouped(timeline: Timeline) -> bool:
-    """Whether a trace is short enough to have its behaviors grouped: that takes memory for every update."""
-    return len(timeline.updates) <= MOST_GROUPED
 
 
 STRATEGIES: dict[str, Strategy] = {name: _BY_NAME[name] for name in STRATEGY_NAMES}  # their order is said there
@@ -238,10 +243,10 @@ def _are_new(stacks: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return new
 
 
-def _points_by_novelty(timeline: Timeline) -> list[int]:
+def _points_by_novelty(timeline: Timeline) -> Iterator[int]:
     """All points: first those at which the program is about to do what it did at few points before."""
     points, new = _new_points(timeline)
-    return [*points[new].tolist(), *points[~new].tolist()]
+    return one_by_one(np.concatenate((points[new], points[~new])))
 
 
 def _new_points(timeline: Timeline) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:

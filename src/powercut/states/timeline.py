@@ -323,7 +323,8 @@ class Timeline:
         issued, others = self._base_difference(before, after)
         if not before.delta and not after.delta and not others:
             return issued
-        return self.survivors(before).differing(self.survivors(after), issued.start, issued.stop, others)
+        packed = self.survivors(before).differing(self.survivors(after), issued.start, issued.stop, others)
+        return memoryview(packed).cast("i")
 
     def _base_difference(self, before: State, after: State) -> tuple[range, Collection[int]]:
         """Updates that may survive in one of two states only, whatever their deltas: a range, and others."""
@@ -333,7 +334,8 @@ class Timeline:
         guaranteed = self._guaranteed_between(before.point, after.point)
         if before.base is after.base:
             return range(0), guaranteed
-        return issued, {*self.pending(before.point), *self.pending(after.point), *guaranteed}
+        pending = distinct(np.array([*self.pending(before.point), *self.pending(after.point), *guaranteed], np.int32))
+        return issued, array("i", pending.tobytes())
 
     def _guaranteed_between(self, one: int, other: int) -> list[int]:
         low, high = sorted((one, other))
