@@ -135,6 +135,36 @@ def test_the_trace_holds_what_was_touched(project: Path) -> None:
     assert trace.rest is not None
 
 
+def test_a_folder_of_which_nearly_all_is_touched_is_shown_without_layers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each image under layers costs more; they are for what the program leaves alone."""
+    folder = tmp_path / "large"
+    folder.mkdir()
+    (folder / "base").write_bytes(b"old\n" * (2 << 20))
+    (folder / "notes").write_text("untouched")
+    os.link(folder / "notes", folder / "more-notes")
+    monkeypatch.chdir(tmp_path)
+
+    def overwrite() -> None:
+        with (folder / "base").open("r+b") as file:
+            file.write(b"new\n" * 4)
+
+    def check(shown: Path) -> None:
+        assert sorted(path.name for path in shown.iterdir()) == ["base", "more-notes", "notes"]
+        assert (shown / "notes").read_text() == "untouched"
+        assert (shown / "notes").samefile(shown / "more-notes")
+        assert (shown / "base").stat().st_size == 8 << 20
+        (shown / "notes").write_text("spoilt")
+
+    run = powercut.explore(overwrite, check, dir=folder, **SETTINGS)
+    assert (run.findings, run.states["failed"]) == ([], 0)
+    assert run.states["tested"] > 1
+    trace = trace_of(tmp_path)
+    assert trace.rest is None
+    assert trace.meta["dir"] == os.fsencode(folder)
+
+
 def test_a_copy_finds_the_same(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layered = only(run_in(project))
     monkeypatch.setattr(_engine, "try_layers", lambda *_: (0, "the kernel has no overlayfs", 0))

@@ -11,7 +11,7 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,12 @@ class Survey:
     def size(self) -> int:
         """Bytes of all files."""
         return int(self.rows["size"][self.is_file].sum())
+
+    def rest_of(self, rows: Collection[int]) -> tuple[int, int]:
+        """How many things there are besides some rows, and their bytes."""
+        other = np.ones(len(self.rows), bool)
+        other[list(rows)] = False
+        return int(other.sum()), int(self.rows["size"][other & self.is_file].sum())
 
     @property
     def has_linked_files(self) -> bool:

@@ -117,5 +117,10 @@ def make_layers(home: Path, survey: Survey) -> tuple[Path, Path]:
 
 def is_worth_it(survey: Survey) -> bool:
     """Whether layers cost less than a copy, in the recording and in every image."""
-    things, size = _COPIED_FASTER
-    return survey.left_out > 0 or len(survey.rows) > things or survey.size > size
+    return survey.left_out > 0 or not is_little(len(survey.rows), survey.size)
+
+
+def is_little(things: int, size: int) -> bool:
+    """Whether so much is copied faster than it is shown."""
+    most_things, most_bytes = _COPIED_FASTER
+    return things <= most_things and size <= most_bytes

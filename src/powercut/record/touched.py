@@ -4,6 +4,7 @@ Before: a trace of a program that ran in layers over the folder, without a snaps
 before the program. After: the trace has a snapshot of what its events are about: those files with their bytes, all
 their names, and the folders above. A folder that was moved or removed is there with all that lay in it; of any other
 one the trace says that it holds more. What that was, the word `rest` tells as far as changes of it can be found later.
+Where next to nothing was not touched, the trace has all of the folder instead: images without layers cost less.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from powercut.errors import EnvironmentFailure
-from powercut.record.private_layers import PrivateLayers
+from powercut.record.private_layers import PrivateLayers, is_little
 from powercut.record.relabel import Appendix
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
@@ -33,8 +34,9 @@ def add_touched(path: Path, layers: PrivateLayers) -> Trace:
     with Appendix(path) as appendix:
         for row in touched.rows:
             _add(appendix, layers, row, is_open=row not in touched.closed)
-        appendix.meta("rest", layers.survey.packed())
-        appendix.meta("hidden", b"\0".join(layers.survey.hidden))
+        if not touched.is_all:
+            appendix.meta("rest", layers.survey.packed())
+            appendix.meta("hidden", b"\0".join(layers.survey.hidden))
     return Trace.open(path)
 
 
@@ -44,6 +46,7 @@ class _Touched:
     Attributes:
         rows: in order, folders before what lies in them.
         closed: folders that were moved or removed, and all in them.
+        is_all: whether that is all of the folder.
     """
 
     def __init__(self, trace: Trace, layers: PrivateLayers) -> None:
@@ -51,12 +54,15 @@ class _Touched:
         numbers = {layers.number_below(inode) for inode in _inodes(trace)}
         moved = {layers.number_below(inode) for inode in _moved(trace)}
         folders = survey.is_folder
-        self.closed = set(survey.rows_below(row for row in survey.rows_of(moved) if folders[row]))
+        self.closed: Collection[int] = set(survey.rows_below(row for row in survey.rows_of(moved) if folders[row]))
         found = {0, *survey.rows_of(numbers), *self._rows_of_paths(trace), *self.closed}
         above = survey.rows["folder"]
         for row in list(found):
             while (row := int(above[row])) >= 0 and row not in found:
                 found.add(row)
+        self.is_all = not survey.left_out and not survey.foreign and is_little(*survey.rest_of(found))
+        if self.is_all:
+            found = self.closed = set(range(len(survey.rows)))
         self.rows = sorted(found)
 
     def _rows_of_paths(self, trace: Trace) -> Iterator[int]:

@@ -200,8 +200,9 @@ class Exploration:
             self._explain_the_rest()
 
     def _explain(self) -> None:
-        with self.stages.taking("explaining"):
-            self._explaining.explain()
+        if self._failures:
+            with self.stages.taking("explaining"):
+                self._explaining.explain()
 
     def _explain_the_rest(self) -> None:
         """Use what is left of the time for states that had too little of it, as long as that leads anywhere."""

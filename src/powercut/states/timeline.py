@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence, Set
 from copy import copy
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -326,16 +327,18 @@ class Timeline:
         packed = self.survivors(before).differing(self.survivors(after), issued.start, issued.stop, others)
         return memoryview(packed).cast("i")
 
-    def _base_difference(self, before: State, after: State) -> tuple[range, Collection[int]]:
-        """Updates that may survive in one of two states only, whatever their deltas: a range, and others."""
+    def _base_difference(self, before: State, after: State) -> tuple[range, Iterable[int]]:
+        """Updates that may survive in one of two states only, whatever their deltas: a range, and others, some twice.
+
+        Others are no set: there may be as many as a long trace has updates.
+        """
         issued = range(*sorted((self.issued(before.point), self.issued(after.point))))
         if before.base is after.base is Base.ISSUED:
             return issued, ()
         guaranteed = self._guaranteed_between(before.point, after.point)
         if before.base is after.base:
             return range(0), guaranteed
-        pending = distinct(np.array([*self.pending(before.point), *self.pending(after.point), *guaranteed], np.int32))
-        return issued, array("i", pending.tobytes())
+        return issued, chain(self.pending(before.point), self.pending(after.point), guaranteed)
 
     def _guaranteed_between(self, one: int, other: int) -> list[int]:
         low, high = sorted((one, other))
