@@ -267,6 +267,11 @@ class Trace:
         outputs = events[events["kind"] == Kind.OUTPUT]
         if not among(outputs["extra"], list(Channel)).all():
             raise self.broken("an output has an unknown channel")
+        for start in range(0, len(events), _AT_ONCE):  # a copy of all would be most of the memory that reading takes
+            self._check_data(events[start : start + _AT_ONCE])
+
+    def _check_data(self, events: Events) -> None:
+        """What some events say of content, and where they say it is."""
         if among(events["kind"], _IN_RUNS).any():
             raise self.broken("a memory event is outside a run")
         of_files = events[among(events["kind"], _AT_OFFSETS)]
