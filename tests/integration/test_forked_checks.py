@@ -127,6 +127,55 @@ def test_python(data: Path, tmp_path: Path) -> None:
     assert same_both_ways([sys.executable, script(tmp_path, PYTHON)], data).forks > COUNT / 2
 
 
+ENDS = {
+    "registered": "import atexit; atexit.register(print, 'last')",
+    "destroyed": "class A:\n def __del__(self): print('gone')\na = A()",
+    "destroyed in a module": "import helper",
+    "threads": "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.02), print('thread'))).start()",
+    "status": "sys.exit(40 + number)",
+    "words": "sys.exit('wrong: %d' % number)",
+    "raised": "raise ValueError(number)",
+    "unwritten": "import io\nsys.stdout = io.TextIOWrapper(open('/dev/full', 'wb'))\nprint(number)",
+    "closed": "sys.stdout.close()",
+    "a thread goes on": "import threading, time\nthreading.Thread(target=time.sleep, args=[9], daemon=True).start()",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_end_of_a_python_program_is_as_in_life(data: Path, tmp_path: Path, end: str) -> None:
+    (tmp_path / "helper.py").write_text("class A:\n def __del__(self): print('gone')\na = A()")
+    start = "import sys\nnumber = int(open('number').read()) % 3\nprint('first')\n"
+    judged = judge([sys.executable, script(tmp_path, start + ENDS[end])], data, count=12)
+    started = judge([sys.executable, str(tmp_path / "check.py")], data, forks=False, count=12)
+    assert judged.said == started.said
+    assert judged.forks > 0
+
+
+def test_temporary_files_of_python_forks_are_removed(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "temporary").mkdir()
+    text = f"""\
+import os, tempfile
+names = os.listdir(".")
+file = tempfile.NamedTemporaryFile(dir="{tmp_path}/temporary")
+folder = tempfile.TemporaryDirectory(dir="{tmp_path}/temporary")
+open(folder.name + "/some", "w").close()
+def judge():
+    another = tempfile.NamedTemporaryFile(dir="{tmp_path}/temporary")
+    raise ValueError
+judge()
+"""
+    assert judge([sys.executable, script(tmp_path, text)], data, count=12).forks > 0
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_python_fork_does_not_take_the_interpreter_apart(data: Path, tmp_path: Path) -> None:
+    text = (
+        "import gc, os\nos.listdir('.')\nclass A:\n def __del__(self): print('freed')\na = A()\na.a = a\ngc.disable()"
+    )
+    judged = judge([sys.executable, script(tmp_path, text)], data, count=12)
+    assert [verdict.output for verdict in judged.verdicts].count("") == judged.forks > 0
+
+
 @pytest.mark.parametrize("flags", [[], ["-static"]], ids=["dynamic", "static"])
 def test_c_that_first_looks_for_what_some_images_have(data: Path, tmp_path: Path, flags: list[str]) -> None:
     assert same_both_ways([compiled(tmp_path, FIRST_LOOKS_FOR_EXTRA, *flags)], data).forks > COUNT / 2

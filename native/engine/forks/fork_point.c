@@ -285,7 +285,11 @@ static bool attempt(struct scout *scout, struct pc_launch *launch) {
     if (ptrace(PTRACE_SYSCALL, pid, NULL, 0) != 0) {
         return fail(scout, "it cannot be traced");
     }
-    return follow(scout) && pc_hold_files(scout->zygote) && pc_put_stub(scout->zygote);
+    if (!follow(scout) || !pc_hold_files(scout->zygote) || !pc_put_stub(scout->zygote)) {
+        return false;
+    }
+    pc_shorten_end(scout->zygote);
+    return true;
 }
 
 bool pc_zygote_start(struct pc_zygote *zygote, struct pc_launch *launch, const struct pc_private *place,

@@ -10,6 +10,10 @@ bool pc_peek_code(pid_t pid, uint64_t address, unsigned char code[2]);
 /* The zygote stands at the entry of a call. After: it does not make it, and has a page with the stub. */
 bool pc_put_stub(struct pc_zygote *zygote);
 
+/* Lets the forks of a Python program end without taking the interpreter apart; others end as they always do.
+ */
+void pc_shorten_end(const struct pc_zygote *zygote);
+
 /* Takes duplicates of the files that it reads; false if it holds anything else. */
 bool pc_hold_files(struct pc_zygote *zygote);
 
