@@ -86,7 +86,12 @@ def _few(units: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
 
 
 def _has_few_sets(timeline: Timeline, units: Sequence[Sequence[int]]) -> bool:
-    sets = closed_sets(_order(timeline, units))
+    before = _order(timeline, units)
+    if 1 << len(before) <= MOST_SETS:
+        return True
+    if 1 << before.count(0) > MOST_SETS:  # of those that need nothing, any may survive without the others
+        return False
+    sets = closed_sets(before)
     return next(islice(sets, MOST_SETS, None), None) is None
 
 

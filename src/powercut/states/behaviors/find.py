@@ -14,7 +14,7 @@ import numpy as np
 
 from powercut.states.behaviors.explore import Detail, detail_of
 from powercut.states.behaviors.functions import function_runs, too_high
-from powercut.states.behaviors.graph import Behavior, Graph, graph_of
+from powercut.states.behaviors.graph import Behavior, Graph, Name, graph_of
 from powercut.states.behaviors.groups import Group, group
 from powercut.states.behaviors.instances import instance_runs
 from powercut.states.behaviors.known_types import KnownTypes, known_types
@@ -61,16 +61,18 @@ def representatives_of(timeline: Timeline) -> Representatives:
     types = known_types(operations)
     found = Representatives(operations, parts_of(operations), heuristics=_heuristics(operations, types))
     different: dict[int, Behavior] = {}
+    places: dict[int, int] = {}  # behaviors have most in common, so each is one object
     stored = instance_runs(operations, types.places)
     for runs in chain([] if stored is None else [stored], function_runs(operations)):
         found.cut_runs += runs.cut
-        for shape, behavior in _different(found, runs):
+        for shape, behavior in _different(found, runs, places):
             known = different.get(shape)
             different[shape] = behavior if known is None else replace(known, alike=known.alike + behavior.alike)
     smallest = sorted(different.values(), key=lambda behavior: (len(behavior.operations), behavior.operations))
     found.left_out += len(smallest[MOST_SHAPES:])
     found.shapes = len(smallest[:MOST_SHAPES])
-    graphs = [(behavior, graph_of(operations, found.parts, behavior)) for behavior in smallest[:MOST_SHAPES]]
+    names: dict[Name, Name] = {}
+    graphs = [(behavior, graph_of(operations, found.parts, behavior, names)) for behavior in smallest[:MOST_SHAPES]]
     groups = group(graphs, lambda behavior: detail_of(timeline, behavior.updates(operations)) is Detail.UPDATES)
     found.too_high = too_high(operations)
     _put_in_order(found, groups, {id(behavior): graph for behavior, graph in graphs})
@@ -93,7 +95,7 @@ def _put_in_order(found: Representatives, groups: list[Group], graphs: dict[int,
     found.groups = [*first, *(some for some, new in zip(by_size, losses, strict=True) if not new)]
 
 
-def _different(found: Representatives, runs: Runs) -> Iterator[tuple[int, Behavior]]:
+def _different(found: Representatives, runs: Runs, shared: dict[int, int]) -> Iterator[tuple[int, Behavior]]:
     """Each shape that runs have, with the one in the middle of those that have it; of very many, the smallest."""
     shapes = shapes_of(found.operations, found.parts, runs)
     order = np.argsort(shapes, kind="stable")
@@ -106,8 +108,8 @@ def _different(found: Representatives, runs: Runs) -> Iterator[tuple[int, Behavi
     found.left_out += len(middle) - len(kept)
     for index, count in zip(middle[kept].tolist(), counts[kept].tolist(), strict=True):
         inside = slice(int(runs.first[index]), int(runs.end[index]))
-        operations, places = tuple(runs.order[inside].tolist()), tuple(runs.place[inside].tolist())
-        yield int(shapes[index]), Behavior(runs.what, operations, places, count)
+        places = tuple(shared.setdefault(place, place) for place in runs.place[inside].tolist())
+        yield int(shapes[index]), Behavior(runs.what, tuple(runs.order[inside].tolist()), places, count)
 
 
 def _heuristics(operations: Operations, types: KnownTypes) -> list[str]:

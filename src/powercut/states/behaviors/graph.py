@@ -97,8 +97,8 @@ class NumberedGraph:
         return not any(self.before[node] & other.nodes & ~mask for node, mask in other.before.items())
 
 
-def graph_of(operations: Operations, parts: Parts, behavior: Behavior) -> Graph:
-    """The persistence graph of a behavior."""
+def graph_of(operations: Operations, parts: Parts, behavior: Behavior, shared: dict[Name, Name] | None = None) -> Graph:
+    """The persistence graph of a behavior; `shared`: names of other graphs, which are the same objects in all."""
     timeline, nodes = operations.timeline, nodes_of(operations, parts, behavior)
     updates = [update for update, _, _ in nodes if update >= 0]
     order = iter(order_of(timeline, updates))
@@ -111,7 +111,8 @@ def graph_of(operations: Operations, parts: Parts, behavior: Behavior) -> Graph:
         else:
             sure = (i for i in spread if timeline.updates.guaranteed[nodes[i][0]] <= issued)
             before.append(sum(1 << i for i in sure))
-    return Graph(_numbered([name for _, _, name in nodes]), tuple(before))
+    names = _numbered([name for _, _, name in nodes])
+    return Graph(names if shared is None else tuple(shared.setdefault(name, name) for name in names), tuple(before))
 
 
 def nodes_of(operations: Operations, parts: Parts, behavior: Behavior) -> list[tuple[int, int, Hashable]]:

@@ -18,7 +18,7 @@ from powercut.states.behaviors.parts import Parts
 from powercut.states.behaviors.runs import Runs, different
 from powercut.states.behaviors.stacks import Ints
 
-_AT_ONCE = 1 << 19  # positions looked at together: what bounds the memory
+_AT_ONCE = 1 << 16  # positions looked at together: what bounds the memory
 
 Longs = npt.NDArray[np.int64]
 
