@@ -83,5 +83,7 @@ def test_each_stage_is_told_with_its_share(world: World) -> None:
 
 def test_a_program_that_takes_the_budget_is_told(world: World) -> None:
     ended = world.test("--budget", "2s", workload="sleep 2; echo 1 > data/f1; echo saved")
-    assert re.search(r": recording took \d\.\d s of the budget of 2s; the search has 2 s all the same\n", ended.err)
+    assert re.search(
+        r": recording took \d\.\d s of the budget of 2s; 2.0 s are left to prepare and search\n", ended.err
+    )
     assert "recording took" not in world.test("--budget", "30s").err

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 # What may be taken when the search is over, to explain what was found: so many seconds, or a part of the budget if that
 # is more. With what starting and saving take, a run ends five seconds after its budget, or a tenth of it.
 LEAST_EXTRA, EXTRA = 3.5, 0.08
-# What a search has, whatever recording and preparing took: so many seconds, or a part of the budget if that is more.
-LEAST_SEARCH, SEARCH = 2.0, 0.5
+LEAST_SEARCH = 2.0  # seconds that a search has, whatever recording and preparing took
 RESERVED = 0.2  # of the budget, for failing states that are not explained yet
 
 
-def for_search(seconds: float) -> float:
-    """What the search has of a budget at least, however long the program took."""
-    return min(seconds, max(LEAST_SEARCH, SEARCH * seconds))
+def for_search(seconds: float, taken: float) -> float:
+    """What the search has of a budget of which so much was taken: the rest, or a little if there is none."""
+    return min(seconds, max(LEAST_SEARCH, seconds - taken))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Spending:
         now = time.monotonic()
         self._started = now if budget.since is None else budget.since
         if budget.seconds is not None:  # a program that takes long to record is searched all the same
-            self._started = max(self._started, now - (budget.seconds - for_search(budget.seconds)))
+            self._started = now - (budget.seconds - for_search(budget.seconds, now - self._started))
 
     @property
     def elapsed(self) -> float:

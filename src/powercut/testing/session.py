@@ -65,7 +65,7 @@ class Session(Workspace):
         budget = seconds(self.settings.budget)
         if self.recording > budget / 2:
             took = f"recording took {self.recording:.1f} s of the budget of {self.settings.budget}"
-            self.say(f"{took}; the search has {for_search(budget):g} s all the same")
+            self.say(f"{took}; {for_search(budget, self.recording):.1f} s are left to prepare and search")
         return self.explore(*recorded)
 
     def explore(self, trace: Trace, run_folder: Path) -> tuple[SavedRun, Path]:
