@@ -20,7 +20,7 @@ class ExitCode(IntEnum):
     FINDINGS = 1
     USAGE = 2  # wrong usage or unreadable input
     FAILED = 3  # the program, the check or the machine failed
-    NOTHING_COVERED = 4  # the budget ended before anything was covered
+    NOTHING_COVERED = 4  # the budget ended before anything was covered, or while the check hung
 
 
 class PowercutError(Exception):

@@ -59,10 +59,16 @@ HANGING = "[ -s f1 ] || sleep 64"
 def test_a_run_ends_soon_after_its_budget_even_if_the_check_hangs(world: World) -> None:
     (world.here / "check").write_text(HANGING)
     started = time.monotonic()
-    ended = world.test("--budget", "2s", "--timeout", "60", workload="echo 1 > data/f1; echo saved")
+    options = ["--budget", "2s", "--timeout", "60", "--json", "report.json"]
+    ended = world.test(*options, workload="echo 1 > data/f1; echo saved")
     assert time.monotonic() - started < 2 + 5 + SLOW_MACHINE
     assert "the check was still running on " in ended.err and "--timeout" in ended.err
     assert "sleep 64" not in world.running()
+    states, doubts = report(world)["states"], report(world)["doubts"]
+    assert (ended.code, states["unanswered"] > 0, states["exhausted"]) == (4, True, False)
+    assert "No findings. No verdict on " in ended.out and f"powercut replay 0001/{doubts[0]['id']}" in ended.err
+    (world.here / "check").write_text("[ -s f1 ]")
+    assert world.run("replay", doubts[0]["id"]).code == 1  # it is the state that is told
 
 
 def test_a_check_that_hung_once_fails_if_there_is_no_time_to_ask_again(world: World) -> None:

@@ -64,6 +64,10 @@ def test_a_check_that_contradicts_itself_is_named_and_all_states_are_run(world: 
     counts = states(world, "--equivalence", "--max-states", "60", check="sh odd")
     assert counts["equivalent"] == 0
     assert [note for note in counts["notes"] if note.startswith("the check is not deterministic (")], counts["notes"]
+    assert (note := next(note for note in counts["notes"] if "powercut replay 0001/doubt-1 " in note))
+    assert note.startswith("the check contradicts itself on one crash state ("), note
+    assert world.run("replay", "0001/doubt-1", "--image", "image").code in (0, 1)
+    assert (world.here / "image" / "f").exists()
 
 
 def test_a_check_that_cannot_be_understood_is_run_on_every_state(world: World) -> None:

@@ -70,9 +70,10 @@ def test_forks_that_differ_are_disproved_also_if_they_do_not_fit_when_asked_agai
 
 
 @pytest.mark.parametrize(("forks", "anew"), [([FAIL, PASS, FAIL], [PASS]), ([FAIL, FAIL, FAIL], [PASS, FAIL, PASS])])
-def test_a_check_that_contradicts_itself_is_only_not_forked_any_more(
+def test_a_check_that_contradicts_itself_is_told_and_not_forked_any_more(
     forks: list[Verdict | None], anew: list[Verdict]
 ) -> None:
     oracle = Scripted(forks, anew)
     judged = judge(oracle)
     assert (judged.verdict, judged.disproved, len(oracle.stopped)) == (PASS, "", 1)
+    assert judged.contradiction == "fail once, pass another time"

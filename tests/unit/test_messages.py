@@ -36,6 +36,7 @@ RESULTS = [
     Result(1, Verdict(Outcome.PASS)),
     Result(2, Verdict(Outcome.CRASH, 11, ODD, 0.5, (ODD, "f at x.c:3")), Watched(ASKED, "", ODD, 0.25), 1.5),
     Result(3, Verdict(Outcome.ERROR, 0, "no"), Watched(None, "why", "", 0.0)),
+    Result(4, Verdict(Outcome.PASS), None, 0.5, True, "so", "and so"),
 ]
 SETUP = Setup(
     name="n", fs="posix", memory="auto", tear=False, argv=["sh", ODD], env={"A": ODD}, timeout=2.5, folder=f"/{ODD}",

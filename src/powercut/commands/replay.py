@@ -28,10 +28,11 @@ def command(name: str, output: str | None, image: str | None, check: str | None,
     powercut replay 12/9b1c --tries 10
     """
     from powercut.errors import ExitCode
-    from powercut.runs.store import find_finding
+    from powercut.findings.finding import Finding
+    from powercut.runs.store import find_replayable
 
-    _, _, finding = find_finding(saved_runs(output), name)
-    if finding.race is not None:
+    _, _, finding = find_replayable(saved_runs(output), name)
+    if isinstance(finding, Finding) and finding.race is not None:
         return _replay_race(saved_runs(output), name, Path(image) if image else None, tries)
     from powercut.oracle.verdict import Outcome
     from powercut.report.finding_text import explain_verdict

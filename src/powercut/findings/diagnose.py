@@ -20,10 +20,11 @@ from powercut.findings.advice import Adviser
 from powercut.findings.causes import Cause, Causes, Remedy
 from powercut.findings.culprits import Culprits
 from powercut.findings.explaining_time import ExplainingTime
-from powercut.findings.finding import Finding, Location, SavedState
+from powercut.findings.finding import Finding, Location
 from powercut.findings.identity import PROVISIONAL, identify
 from powercut.findings.places import Places
 from powercut.findings.questions import Judge, Mending, Oracle, OutOfTime, Question
+from powercut.findings.saved_timeline import saved_state
 from powercut.findings.shrink import Shrinker
 from powercut.findings.story import Shape, Story, Teller
 from powercut.findings.wording import message
@@ -269,7 +270,7 @@ class Diagnosis:
             fix=None,
             lost=[timeline.describe(u) for u in timeline.lost(story.state)[:_MOST_NAMED]],
             survived=[timeline.describe(u) for u in timeline.kept(story.state)[-_MOST_NAMED:]],
-            state=_saved(timeline, story.state),
+            state=saved_state(timeline, story.state),
             outcome=story.verdict.outcome.value,
             code=story.verdict.code,
             output=story.verdict.output,
@@ -333,8 +334,3 @@ def _die_alike(known: Cause, story: Story, finding: Finding) -> bool:
     """Whether two stories have one root cause: a recovery that dies in one place though nothing is lost."""
     cut = all(shape in (Shape.SPLIT, Shape.TORN) for shape in (known.story.shape, story.shape))
     return cut and bool(finding.recovery) and known.finding.recovery == finding.recovery
-
-
-def _saved(timeline: Timeline, state: State) -> SavedState:
-    row, delta = timeline.row, tuple(sorted(state.delta))
-    return SavedState(row.name, row.piece, state.point, state.base.value, delta, row.memory.name)

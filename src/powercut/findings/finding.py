@@ -130,6 +130,19 @@ class SavedState:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """A state of which the check did not say one thing, under a name that replay takes.
+
+    Attributes:
+        message: what it said, or that it did not end.
+    """
+
+    id: str
+    message: str
+    state: SavedState
+
+
+@dataclass(frozen=True, slots=True)
 class AddedSync:
     """A sync that a fix adds, as the tracer can add it.
 

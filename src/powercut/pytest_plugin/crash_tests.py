@@ -2,7 +2,8 @@
 
 Before: a workload, a check, and what the suite's options, markers and files say. After: the test passes, and the states
 that were tested all passed; or it fails with every finding that is not in the baseline and how to get it back. A search
-that tested nothing fails the test, too: nothing is known then.
+that tested nothing fails the test, too, and so do failing states without an explanation and states on which the check
+did not end: nothing is known then.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from powercut.errors import PowercutError, UsageError
+from powercut.errors import ExitCode, PowercutError, UsageError
 from powercut.findings.finding import Finding
 from powercut.oracle.verdict import Verdict
 from powercut.printable import counted
@@ -25,9 +26,10 @@ from powercut.pytest_plugin import OPTIONS, SETTINGS
 from powercut.report.finding_text import explain, explain_verdict, headline
 from powercut.report.summary import summary_line
 from powercut.runs.replay import replay
-from powercut.runs.store import SavedRun, covered
+from powercut.runs.store import SavedRun
 from powercut.search.events import Event
 from powercut.settings import Settings, load_settings
+from powercut.testing.run_figures import exit_code
 from powercut.testing.session import Session
 
 Check = str | Callable[..., object] | None
@@ -101,7 +103,7 @@ class CrashTest:
         for finding in found:
             if callable(check):  # which no other process can call
                 finding.replay = self._again(finding.replay.split()[2])
-        if found or not covered(run.states):
+        if found or exit_code(run) is not ExitCode.NOTHING_FOUND:
             parts = [_headline(found), *map(explain, found)] if found else []
             pytest.fail("\n\n".join([*parts, summary_line(run)]), pytrace=False)
         return run

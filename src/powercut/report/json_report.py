@@ -68,6 +68,13 @@ class FindingDocument(msgspec.Struct):
     tried: TriedDocument | None
 
 
+class DoubtDocument(msgspec.Struct):
+    """A state of which the check did not say one thing."""
+
+    id: str
+    message: str
+
+
 class RunDocument(msgspec.Struct):
     """One run."""
 
@@ -85,6 +92,7 @@ class RunDocument(msgspec.Struct):
     notes: list[str]
     findings: list[FindingDocument]
     misuses: list[MisuseDocument]
+    doubts: list[DoubtDocument]
     race: dict[str, Any]
 
 
@@ -110,6 +118,7 @@ def document(run: SavedRun) -> dict[str, Any]:
         notes=run.notes,
         findings=[finding_document(finding) for finding in run.findings],
         misuses=[misuse_document(misuse) for misuse in run.misuses],
+        doubts=[DoubtDocument(id=doubt.id, message=doubt.message) for doubt in run.doubts],
         race=run.race,
     )
     plain: dict[str, Any] = msgspec.to_builtins(made)

@@ -107,6 +107,8 @@ def verdict(run: SavedRun) -> tuple[Outcome, str]:
     if run.assertions:
         ending = run.assertions.get("ending")
         return (Outcome.UNKNOWN, f"The program {ending}") if ending else (Outcome.PASSED, "No findings")
+    if unanswered := run.states.get("unanswered"):
+        return Outcome.UNKNOWN, f"No verdict on {counted(unanswered, 'state')}, where the check did not end"
     tested = run.race.get("executions") if run.race else covered(run.states)
     return (Outcome.PASSED, "No findings") if tested else (Outcome.UNKNOWN, "Nothing tested")
 

@@ -16,7 +16,8 @@ from powercut.states.estimate import Estimate
 def summary_line(run: SavedRun, paint: Paint = PLAIN) -> str:
     """The last line of a run, which can be read alone."""
     failed = bool(run.new_findings or run.states.get("unexplained"))
-    role = Role.BAD if failed else Role.GOOD if covered(run.states) and not run.interrupted else Role.WARNING
+    sure = covered(run.states) and not run.interrupted and not run.states.get("unanswered")
+    role = Role.BAD if failed else Role.GOOD if sure else Role.WARNING
     return f"{paint(role, f'{found_words(run)}.')} {coverage_words(run)}"
 
 
@@ -28,6 +29,8 @@ def found_words(run: SavedRun) -> str:
     if unexplained := run.states.get("unexplained"):
         are = "is" if unexplained == 1 else "are"
         return f"{words}. {counted(unexplained, 'failing state')} {are} not explained by any finding"
+    if unanswered := run.states.get("unanswered"):
+        return f"{words}. No verdict on {counted(unanswered, 'state')}, where the check did not end"
     return words if count or covered(run.states) else "Nothing tested"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure, UsageError
-from powercut.findings.finding import Finding, SavedState
+from powercut.findings.finding import Doubt, Finding, SavedState
 from powercut.findings.saved_timeline import timeline_of
 from powercut.image.folder import ImageFolder
 from powercut.image.scratch import ScratchPolicy
@@ -22,7 +22,7 @@ from powercut.oracle.check_command import check_command, check_environment
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.protocol import Oracle
 from powercut.oracle.verdict import Verdict
-from powercut.runs.store import find_finding
+from powercut.runs.store import find_replayable
 from powercut.runs.workspace import changes_below
 from powercut.search.events import Said, Subscriber
 from powercut.search.jobs import Job, Result
@@ -38,7 +38,7 @@ def replay(output: Path, name: str, keep: Path | None, check: str | Check | None
 
     `check` is another check than that of the run, or the Python function that it had.
     """
-    folder, run, finding = find_finding(output, name)
+    folder, run, finding = find_replayable(output, name)
     argv = check_command(check, Path.cwd(), Path(run.folder)) if isinstance(check, str) else run.check
     if argv is None and run.race:  # a plain crash bug that a search for races has met
         argv = [str(word) for word in run.race.get("recovery", ())] or None
@@ -63,7 +63,7 @@ def replay(output: Path, name: str, keep: Path | None, check: str | Check | None
     return judge_state(timeline, state, oracle, Path(run.folder), run.timeout, tell)
 
 
-def rebuild(folder: Path, finding: Finding) -> tuple[Timeline, State]:
+def rebuild(folder: Path, finding: Finding | Doubt) -> tuple[Timeline, State]:
     """The timeline and the state of a saved finding."""
     timeline = rebuild_timeline(folder, finding.state)
     return timeline, rebuild_state(folder, timeline, finding)
@@ -79,7 +79,7 @@ def rebuild_timeline(folder: Path, saved: SavedState) -> Timeline:
     return timeline_of(Trace.open(folder / path), saved)
 
 
-def rebuild_state(folder: Path, timeline: Timeline, finding: Finding) -> State:
+def rebuild_state(folder: Path, timeline: Timeline, finding: Finding | Doubt) -> State:
     """The state of a saved finding, which need not fit the trace beside it."""
     try:
         state = finding.state.state()

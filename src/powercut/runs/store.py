@@ -25,7 +25,7 @@ import msgspec
 from powercut import __version__
 from powercut.durable import new_file
 from powercut.errors import EnvironmentFailure, UsageError
-from powercut.findings.finding import Finding, Location
+from powercut.findings.finding import Doubt, Finding, Location
 from powercut.findings.sources import Sources, files_of
 from powercut.lint.misuse import Misuse
 from powercut.runs.older_runs import with_frames
@@ -83,6 +83,7 @@ class SavedRun(msgspec.Struct, kw_only=True):
         behaviors: for each model, what representative testing found and cut.
         coverage: the failure points that the workload reached, and how many by which event.
         assertions: of a run of powercut check: operations, threads, how the program ended. Its findings are misuses.
+        doubts: states of which the check did not say one thing, which replay shows.
         race: of a run of powercut race: executions, coverage, candidates, and what became of them.
     """
 
@@ -95,6 +96,7 @@ class SavedRun(msgspec.Struct, kw_only=True):
     timeout: float = 10.0
     findings: list[Finding] = []
     misuses: list[Misuse] = []
+    doubts: list[Doubt] = []
     states: dict[str, Any] = {}
     model: str = ""
     seconds: float = 0.0
@@ -299,6 +301,19 @@ def find_finding(output: Path, name: str) -> tuple[Path, SavedRun, Finding]:
             return folder, run, matching[0]
     where = f"run {run_name}" if run_name else f"the saved runs of {output}"
     raise UsageError("no-finding", f"there is no finding {wanted!r} in {where}.", "List them with powercut show.")
+
+
+def find_replayable(output: Path, name: str) -> tuple[Path, SavedRun, Finding | Doubt]:
+    """A finding, or a state of which the check did not say one thing: RUN/doubt-1, or that of the newest run."""
+    run_name, _, wanted = name.rpartition("/")
+    if re.fullmatch(r"doubt-\d+", wanted) is None:
+        return find_finding(output, name)
+    for folder in [find_run(output, run_name)] if run_name else saved_runs(output):
+        run = load_run(folder)
+        for doubt in run.doubts:
+            if doubt.id == wanted:
+                return folder, run, doubt
+    return find_finding(output, name)
 
 
 def find_misuse(output: Path, name: str) -> tuple[Path, Misuse] | None:

@@ -22,6 +22,7 @@ class Counts:
     forks: int = 0  # those of them that were forks of a check that was started for another state
     failed: int = 0  # judged states that did not pass
     unexplained: int = 0  # failing states that no finding explains, for want of time
+    unanswered: int = 0  # states on which the check was running much longer than ever before when time was over
     exhausted: bool = False  # every state of every crash point was tested, or equal or equivalent to a tested one
     by_strategy: dict[str, int] = field(default_factory=dict)
 

@@ -22,6 +22,7 @@ from powercut.interrupts import pass_on
 from powercut.oracle.verdict import Verdict
 from powercut.search.budget import Budget, Spending
 from powercut.search.cache_check import CacheCheck
+from powercut.search.doubtful_states import DoubtfulStates
 from powercut.search.equivalence import Equivalence
 from powercut.search.events import Counts, Found, Progress, Subscriber
 from powercut.search.failures import Explaining, Failures
@@ -113,6 +114,11 @@ class Exploration:
         return self._diagnosis.findings
 
     @property
+    def doubtful(self) -> DoubtfulStates:
+        """States of which the check did not say one thing."""
+        return self._images.doubtful
+
+    @property
     def notes(self) -> list[str]:
         """What the user should know about the check and the search."""
         late = [self._searched[number].label for number, tally in self._tallies.items() if tally.too_late]
@@ -144,7 +150,7 @@ class Exploration:
             if self._is_uncounted:
                 self._count_states()
             self.finished = finished
-            self.counts.exhausted = finished and self._strategies_hold_everything()
+            self.counts.exhausted = finished and not self.unanswered and self._strategies_hold_everything()
             if self.counts.exhausted and isinstance(self.counts.total, Estimate):
                 self._count_states(math.inf)  # each point was counted by now
         except KeyboardInterrupt:
@@ -195,6 +201,7 @@ class Exploration:
             self._report_progress()
         if self._is_over():
             self.unanswered = self._images.give_up()
+            self.counts.unanswered = self.doubtful.overdue
             self._explain()  # what is known must do for the first finding
         with self.stages.taking("explaining"):
             self._explain_the_rest()

@@ -2,8 +2,8 @@
 
 Before: the folder holds the image of the job's state. After: a verdict, which a run in the usual way would give as far
 as samples can tell. Where the two differ, both are asked again. A check that always says one thing when it is forked
-and another when it is started is `disproved`, and so are its earlier verdicts; one that says this or that by chance is
-not forked any more.
+and another when it is started is `disproved`, and so are its earlier verdicts; one that says this or that by chance
+contradicts itself: it is not forked any more, and the user is told.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ class Judged:
     Attributes:
         forked: a fork gave it.
         disproved: how forks differ from runs in the usual way; empty if they do not.
+        contradiction: how the check contradicts itself, whichever way it is run; empty if it does not.
         proving: seconds that runs took which only proved it.
     """
 
     verdict: Verdict
     forked: bool = False
     disproved: str = ""
+    contradiction: str = ""
     proving: float = 0.0
 
 
@@ -68,9 +70,14 @@ class ForkedJudging:
         steady = all(says_the_same(verdict, one) for one in forks) and all(says_the_same(plain, one) for one in plains)
         how = f"{verdict.outcome.value} when it is forked, {plain.outcome.value} when it is started"
         self.oracle.stop_forking(how)
-        return Judged(plain, disproved=how if steady else "")
+        return Judged(plain, disproved=how) if steady else Judged(plain, contradiction=_both(verdict, plain))
 
     def _ask(self, job: Job, told: Told, ask: Callable[..., Verdict]) -> Verdict:
         self.folder.move_to(job.state)
         self.begin()
         return ask(self.place, told, self.folder.collect)
+
+
+def _both(verdict: Verdict, other: Verdict) -> str:
+    """What a check said of one state."""
+    return f"{verdict.outcome.value} once, {other.outcome.value} another time"

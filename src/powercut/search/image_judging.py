@@ -7,8 +7,9 @@ on as failures.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from powercut.errors import EnvironmentFailure
 from powercut.findings.questions import Question
@@ -16,6 +17,7 @@ from powercut.interrupts import pass_on
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.search.cache_check import CacheCheck
 from powercut.search.crash_or_hang import CrashOrHang
+from powercut.search.doubtful_states import DoubtfulStates
 from powercut.search.events import Counts, Said, Subscriber
 from powercut.search.image_keys import ImageKeys
 from powercut.search.image_record import ImageRecord, Stage, Taken
@@ -43,11 +45,12 @@ class ForksDisprovedError(EnvironmentFailure):
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A job that is not answered yet, and whether it counts as a state tested."""
+    """A job that is not answered yet, whether it counts as a state tested, and since when it is asked."""
 
     job: Job
     record: ImageRecord
     counts: bool
+    since: float = field(default_factory=time.monotonic)
 
 
 class ImageJudging:
@@ -57,6 +60,7 @@ class ImageJudging:
         notes: what the user should know.
         under_way: how many states that count are being judged.
         on_result: is told of every result before its record changes.
+        doubtful: states of which the check did not say one thing.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class ImageJudging:
         self.notes: list[str] = []
         self.under_way = 0
         self.on_result: Callable[[Job, Result], None] | None = None
+        self.doubtful = DoubtfulStates()
         self._keys = keys
         self._executor = executor
         self._cache = cache
@@ -163,13 +168,20 @@ class ImageJudging:
             if result.disproved:
                 raise ForksDisprovedError.because(result.disproved)
             self.under_way -= run.counts
+            self.doubtful.answered(time.monotonic() - run.since)
+            if result.contradiction:
+                self.doubtful.contradiction(run.job.timeline, run.job.state, result.contradiction)
             if self.on_result is not None:
                 self.on_result(run.job, result)
             if self._doubts.must_ask_again(run.record, result.verdict):
                 again = replace(run.job, id=self._next_job, looks=Watching.NOT)
                 self._submit(_Run(again, run.record, run.counts))
-            else:
-                self._settle(run, result.verdict)
+                continue
+            first = run.record.first
+            if first is not None and result.verdict.passed:
+                said = f"{first.outcome.value} once, {result.verdict.outcome.value} another time"
+                self.doubtful.contradiction(run.job.timeline, run.job.state, said)
+            self._settle(run, result.verdict)
 
     def _settle(self, run: _Run, verdict: Verdict) -> None:
         record = run.record
@@ -193,14 +205,16 @@ class ImageJudging:
         What made the oracle crash or hang once fails: there was no time to ask again, but unknown is not a pass.
         """
         runs, self._runs = [*self._runs.values()], {}
-        unanswered = 0
+        unanswered: list[_Run] = []
         for run in runs:
             self.under_way -= run.counts
             if run.record.first is not None:
                 self._settle(run, run.record.first)
-            else:
-                unanswered += run.counts
-        return unanswered
+            elif run.counts:
+                unanswered.append(run)
+        now = time.monotonic()
+        self.doubtful.gave_up((run.job.timeline, run.job.state, now - run.since) for run in unanswered)
+        return len(unanswered)
 
     def _warn(self, note: str) -> None:
         self.notes.append(note)

@@ -51,6 +51,7 @@ class Result:
         seconds: what it took, the image and all, but for runs that proved it.
         forked: a fork of a check gave the verdict that was started for another state.
         disproved: how forks of the check differ from runs in the usual way; empty if they do not.
+        contradiction: what the check said of the same state once and another time; empty if nothing was seen.
     """
 
     id: int
@@ -59,6 +60,7 @@ class Result:
     seconds: float = 0.0
     forked: bool = False
     disproved: str = ""
+    contradiction: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,12 +111,14 @@ class ResultMessage(msgspec.Struct, array_like=True):
     seconds: float
     forked: bool
     disproved: bytes
+    contradiction: bytes
 
     def result(self) -> Result:
         """What it says."""
         verdict = Verdict(self.outcome, self.code, _text(self.output), self.ran, tuple(map(_text, self.stack)))
         watched = None if self.watched is None else self.watched.watched()
-        return Result(self.id, verdict, watched, self.seconds, self.forked, _text(self.disproved))
+        words = _text(self.disproved), _text(self.contradiction)
+        return Result(self.id, verdict, watched, self.seconds, self.forked, *words)
 
 
 class FailureMessage(msgspec.Struct, array_like=True):
@@ -217,6 +219,7 @@ def pack_result(result: Result) -> ResultMessage:
         result.seconds,
         result.forked,
         _bytes(result.disproved),
+        _bytes(result.contradiction),
     )
 
 

@@ -188,7 +188,8 @@ class Worker:
                 words = f"another file system was mounted over {self._setup.data_dir} while the check ran"
                 judged, watched = Judged(Verdict(Outcome.ERROR, 0, words)), None
         seconds = time.monotonic() - started - judged.proving
-        result = Result(job.id, judged.verdict, watched, seconds, judged.forked, judged.disproved)
+        contradiction = judged.contradiction or (watched.differs if watched is not None else "")
+        result = Result(job.id, judged.verdict, watched, seconds, judged.forked, judged.disproved, contradiction)
         self._results.append(pack_result(result))
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
             self._flush()

@@ -35,6 +35,7 @@ def states_of(counts: Counts) -> dict[str, Any]:
         "forks": counts.forks,
         "failed": counts.failed,
         "unexplained": counts.unexplained,
+        "unanswered": counts.unanswered,
         "exhausted": counts.exhausted,
         "by_strategy": counts.by_strategy,
     }
@@ -51,4 +52,5 @@ def exit_code(run: SavedRun) -> ExitCode:
         return ExitCode.FINDINGS
     if run.race:
         return ExitCode.NOTHING_FOUND if run.race.get("executions") else ExitCode.NOTHING_COVERED
-    return ExitCode.NOTHING_FOUND if run.states["tested"] + run.states.get("known", 0) else ExitCode.NOTHING_COVERED
+    judged = run.states["tested"] + run.states.get("known", 0)
+    return ExitCode.NOTHING_FOUND if judged and not run.states.get("unanswered") else ExitCode.NOTHING_COVERED

@@ -41,6 +41,7 @@ from powercut.search.verdict_cache import VerdictCache
 from powercut.settings import seconds
 from powercut.states.strategy_order import strategies
 from powercut.states.timeline import Timeline
+from powercut.testing.doubts import doubts_of, warnings_of
 from powercut.testing.run_figures import behaviors_of, coverage, states_of
 from powercut.trace.reader import Trace
 
@@ -87,7 +88,11 @@ class Session(Workspace):
         self._say_what_was_missed(timelines, exploration)
         if not self.judging(timelines).builtin:
             self.say_what_changed(trace)
+        doubts = doubts_of(timelines, exploration.doubtful)
+        for warning in warnings_of(exploration.doubtful, doubts, name_of(run_folder), self.output_option()):
+            self.say(warning, warning=True)
         run = self._saved(trace, timelines, exploration)
+        run.doubts = doubts
         if not self.trying:
             with stages.taking("lint"):
                 self._lint(trace, run, exploration.places)
@@ -172,7 +177,7 @@ class Session(Workspace):
             how = MORE_TIME if not exploration.finished else "Fix what was found, then test again"
             words = f"{counted(count, 'failing state')} {are} not explained by any finding. {how}"
             self.say(words, warning=True)
-        if count := exploration.unanswered:
+        if count := exploration.unanswered - exploration.doubtful.overdue:
             running = f"the check was still running on {counted(count, 'state')} when the budget was over"
             how = "Give it more time, or a check that may hang a shorter --timeout"
             self.say(f"{running}; not tested. {how}", warning=True)
