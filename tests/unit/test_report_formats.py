@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -99,6 +100,17 @@ def _elements(tokens: list[Any]) -> Iterator[str]:
         elif token.type in ("link_open", "image"):
             yield token.type
         yield from _elements(token.children or [])
+
+
+def test_markdown_says_which_likely_bugs_are_confirmed() -> None:
+    run = sample_run()
+    run.misuses = [run.misuses[0], copy.deepcopy(run.misuses[0])]
+    run.misuses[1].finding = "4b9265cf"
+    page = markdown.render(run, NOWHERE).decode()
+    assert "(lint; 1 of 2 not tested; does not change the exit code)" in page
+    assert page.count(r" \(confirmed by finding 4b9265cf\) |") == 1
+    run.misuses = run.misuses[1:]
+    assert "not tested" not in markdown.render(run, NOWHERE).decode()
 
 
 def test_hostile_texts_stay_texts_in_markdown() -> None:

@@ -22,6 +22,7 @@ from powercut.trace.reader import Trace
 
 _WIDTH = 110
 _ROLE = 16  # columns
+_HARMLESS = "does not change the exit code"
 _SEVERITIES = {Severity.BUG.value: "likely bug"}
 
 
@@ -59,12 +60,16 @@ def lint_counts(misuses: Sequence[Misuse]) -> str:
 def section(misuses: Sequence[Misuse], trace: str, paint: Paint = PLAIN) -> str:
     """What lint reports of a run: a line for each bug, and how many warnings there are. It does not fail the run."""
     bugs = [misuse for misuse in misuses if misuse.is_bug and misuse.known is None]
-    left = sum(bug.finding is None for bug in bugs)
-    some = f"{left} of {len(bugs)} " if left < len(bugs) else ""
-    untested = f"{some}not tested; " if left else ""
-    why = f"({untested}does not change the exit code)"
-    head = f"Lint reports {lint_counts(misuses)} {why}: powercut lint {trace}"
+    why = what_bugs_mean([bug.finding for bug in bugs])
+    head = f"Lint reports {lint_counts(misuses)} ({why}): powercut lint {trace}"
     return "\n".join([paint(Role.WARNING, printable(head)), *(f"  {printable(_short(bug))}" for bug in bugs)])
+
+
+def what_bugs_mean(confirmed: Sequence[str | None]) -> str:
+    """How far likely bugs are known to be some, given the finding that confirms each, and that they fail no run."""
+    left = sum(finding is None for finding in confirmed)
+    some = f"{left} of {len(confirmed)} " if left < len(confirmed) else ""
+    return f"{some}not tested; {_HARMLESS}" if left else _HARMLESS
 
 
 def explain_misuse(misuse: Misuse, head: str = "") -> str:

@@ -11,6 +11,7 @@ from itertools import groupby
 
 from powercut.printable import one_line, printable
 from powercut.report.formats import Setting
+from powercut.report.lint import what_bugs_mean
 from powercut.report.problems import Level, Outcome, Problem, extent, problems, verdict
 from powercut.runs.store import SavedRun
 
@@ -18,7 +19,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")
 _MARKS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.UNKNOWN: "⚠️"}
 _HEADS = {
     Level.ERROR: "Findings",
-    Level.WARNING: "Likely bugs (lint; not tested, does not change the exit code)",
+    Level.WARNING: "Likely bugs",
     Level.NOTE: "Warnings",
 }
 
@@ -31,7 +32,8 @@ def render(run: SavedRun, setting: Setting) -> bytes:
     parts = [f"## powercut: {_MARKS[outcome]} {_escaped(words)}", _escaped(extent(run))]
     for level, group in groupby(sorted(new, key=lambda problem: list(Level).index(problem.level)), lambda p: p.level):
         several = list(group)
-        parts += [f"### {_HEADS[level]}", _table(several)]
+        of_lint = f" (lint; {what_bugs_mean([bug.confirmed for bug in several])})" if level is Level.WARNING else ""
+        parts += [f"### {_HEADS[level]}{of_lint}", _table(several)]
         parts += [_details(problem) for problem in several if level is Level.ERROR]
     known = [problem for problem in found if problem.known is not None]
     if known:
@@ -46,7 +48,8 @@ def _table(several: list[Problem]) -> str:
     lines = ["| id | what | where |", "|---|---|---|"]
     for problem in several:
         place = _escaped(problem.place.short) if problem.place else ""
-        lines.append(f"| {_escaped(problem.id)} | {_escaped(problem.title)} | {place} |")
+        confirmed = f" (confirmed by finding {problem.confirmed})" if problem.confirmed is not None else ""
+        lines.append(f"| {_escaped(problem.id)} | {_escaped(problem.title + confirmed)} | {place} |")
     return "\n".join(lines)
 
 

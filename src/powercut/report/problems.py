@@ -58,6 +58,7 @@ class Problem:
         text: everything, as the terminal shows it.
         advice: what to change; empty if nobody knows.
         verified: whether that is known to help.
+        confirmed: of a misuse, the finding that shows what comes of it; None if none does.
         known: why it is in the baseline; None if it is not.
         replay: how to get it back; empty for a misuse.
     """
@@ -73,6 +74,7 @@ class Problem:
     known: str | None
     replay: str = ""
     verified: bool = False
+    confirmed: str | None = None
 
     @property
     def place(self) -> Location | None:
@@ -171,4 +173,5 @@ def _of_misuse(misuse: Misuse, worst: Level) -> Problem:
         explain_misuse(misuse),
         misuse.advice,
         misuse.known,
+        confirmed=misuse.finding,
     )
