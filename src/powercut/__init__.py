@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+import sys
+
+if sys.argv[:1] == ["-m"] and "powercut" in sys.orig_argv:  # `python -m powercut`, which is being loaded
+    import _signal  # the module without its names, which is there at once
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # Ctrl-C just ends it: nothing was begun by now
+
+TYPE_CHECKING = False  # typing takes longer to load than all the rest
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 __all__ = ["check_program", "check_trace", "crash_test", "explore", "match"]
@@ -19,5 +28,7 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     """Load the API when it is first used: `powercut --help` must not wait for numpy."""
     if name in _MODULES:
+        from importlib import import_module
+
         return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'powercut' has no attribute {name!r}")

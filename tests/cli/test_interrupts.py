@@ -32,6 +32,14 @@ def test_while_powercut_is_loaded(world: World) -> None:
     assert (ended.err, ended.code) == ("powercut: interrupted [interrupted]\n", 130)
 
 
+def test_until_all_is_loaded_ctrl_c_just_ends_it(world: World) -> None:
+    (world.here / "early").mkdir()
+    (world.here / "early" / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    world.env["PYTHONPATH"] = str(world.here / "early")
+    ended = world.run("--version")
+    assert (ended.err, ended.code) == ("", -signal.SIGINT)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_while_recording(world: World, number: signal.Signals) -> None:
     before = looks(world.data)
@@ -122,6 +130,34 @@ def test_at_any_moment(world: World, moment: int) -> None:
     (os.killpg if moment % 2 else os.kill)(process.pid, number)
     ended = world.finish(process, before)
     assert ended.code in (1, 130, -number), ended  # findings, interrupted, or before it could answer
+    wait_for(lambda: not world.running())
+
+
+@pytest.mark.parametrize("files", [1, 300], ids=["copied", "layered"])
+@pytest.mark.parametrize("moment", range(3))
+def test_a_killed_run_leaves_the_folder_as_it_was_and_nothing_running(world: World, moment: int, files: int) -> None:
+    for number in range(files):
+        (world.data / f"{number:03}").write_text("x")
+    before = looks(world.data)
+    process = world.start("test", "--dir", "data", "--check", slow_check(world), "--", "sh", "-c", f"{MANY}; sleep 0.2")
+    time.sleep(0.3 + 0.3 * moment)
+    process.kill()
+    process.communicate(timeout=20)
+    wait_for(lambda: not world.running())
+    assert looks(world.data) == before
+    assert str(world.here) not in Path("/proc/self/mountinfo").read_text()
+
+
+@pytest.mark.parametrize("moment", range(6))
+def test_at_any_moment_over_layers(world: World, moment: int) -> None:
+    for number in range(300):
+        (world.data / f"{number:03}").write_text("x")
+    before = looks(world.data)
+    number = (signal.SIGINT, signal.SIGTERM)[moment % 2]
+    process = world.start("test", "--dir", "data", "--check", slow_check(world), "--", "sh", "-c", f"{MANY}; sleep 0.2")
+    time.sleep(0.25 * (1 + moment))
+    os.kill(process.pid, number)
+    assert world.finish(process, before).code in (1, 130, -number)
     wait_for(lambda: not world.running())
 
 
