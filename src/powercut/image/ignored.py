@@ -29,6 +29,8 @@ PATTERNS = (
     "node_modules",
     "npm-debug.log*",
     "hsperfdata_*",
+    "hs_err_pid*.log",
+    "gc.log*",
     ".powercut",
 )
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from powercut.findings.finding import Location
 from powercut.findings.sources import sources
 
+_OF_GO_RUN = "/go-build"  # in the path of a program that `go run` has built
+
 
 def source_lines(file: str | None) -> list[str]:
     """The lines of a source; none where it is not at hand."""
@@ -30,4 +32,7 @@ def line_hint(locations: Sequence[Location]) -> list[str]:
     compiled = [location for location in locations if location.function and location.frames]
     if not compiled or any(location.line is not None for location in locations):
         return []
+    modules = {frame.module for location in compiled for frame in location.frames if frame.module}
+    if any(_OF_GO_RUN in module for module in modules):
+        return ["  no line is known: go run has removed the program it built. Test what go build makes"]
     return ["  no line is known: compile the program with -g to see lines"]
