@@ -41,6 +41,16 @@ def test_zeros_over_something(fs: str) -> None:
     assert data_updates(fs, (0, b"\0x")) == [(0, 2)]
 
 
+@pytest.mark.parametrize("fs", ["ext4-ordered", "xfs", "btrfs"])
+def test_zeros_over_the_zeros_of_a_file_that_was_there(fs: str) -> None:
+    """A log that a database filled when it was made, and whose rest it fills again when it goes on to the next."""
+    log = b"records" + bytes(3 << 20)
+    assert data_updates(fs, (7, bytes(BLOCK)), (BLOCK, bytes(BLOCK)), held=log) == []
+    assert data_updates(fs, (6, bytes(2)), held=log) == [(6, 2)]
+    assert data_updates(fs, (2 << 20, b"x"), (2 << 20, b"\0"), (3 << 20, b"\0"), held=log) == [(2 << 20, 1)] * 2
+    assert data_updates(fs, (0, bytes(BLOCK)), held=bytes(2 << 20)) == []
+
+
 @pytest.mark.parametrize("fs", ["posix", "ext4-writeback", "ext4-journal"])
 def test_zeros_where_garbage_would_show_or_more_waits_for_them(fs: str) -> None:
     assert data_updates(fs, (0, bytes(BLOCK))) != []

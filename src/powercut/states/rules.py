@@ -388,6 +388,7 @@ class Rules:
         start, length, blob, flags = (event[key] for key in (OFFSET, LENGTH, DATA, FLAGS))
         if flags & _IMPORT:  # what came from outside is taken as durable
             self.tree.things[obj].base_data.append((start, length, blob))
+            self._unwritten.hold(obj, start + length)
             self.tree.things[obj].base_size = self.tree.size[obj] = max(self.tree.size.get(obj, 0), start + length)
             return
         if flags & _DIRECT:
