@@ -190,11 +190,40 @@ def test_signals_that_were_ignored_at_the_start_stay_ignored_and_do_no_harm(worl
 
 
 def test_the_command_is_interrupted_without_a_traceback_from_its_first_line_on(world: World) -> None:
-    command = Path(sysconfig.get_path("scripts")) / "powercut"
+    command = Path(sysconfig.get_path("scripts")) / "powercut-python"
     early = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
     loaded = command.read_text().replace("import sys\n", f"import sys\n{early}\n", 1)
     done = subprocess.run([sys.executable, "-c", loaded], env=world.env, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_is_interrupted_without_a_traceback_while_python_starts(
+    world: World, number: signal.Signals
+) -> None:
+    (world.here / "early").mkdir()
+    (world.here / "early" / "sitecustomize.py").write_text(f"import os\nos.kill(os.getpid(), {int(number)})\n")
+    world.env["PYTHONPATH"] = str(world.here / "early")
+    command = [Path(sysconfig.get_path("scripts")) / "powercut", "--version"]
+    done = subprocess.run(command, env=world.env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (-number, "", "")
+
+
+def test_what_the_command_starts_has_nothing_held_back(world: World) -> None:
+    (world.here / "look.py").write_text(LOOK)
+    command = [Path(sysconfig.get_path("scripts")) / "powercut", "record", "-o", "t", "--dir", "data"]
+    link = world.here / "linked"
+    link.symlink_to(command[0])
+    command = [link, *command[1:], "--", sys.executable, "look.py"]
+    done = subprocess.run(command, cwd=world.here, env=world.env, capture_output=True, text=True)
+    assert (done.returncode, (world.here / "seen").read_text()) == (0, "set() None"), done.stderr
+
+
+LOOK = """\
+import os, signal
+open("data/new", "w").write("x")
+open("seen", "w").write(f"{signal.pthread_sigmask(signal.SIG_BLOCK, [])} {os.environ.get('POWERCUT_HOLDS_INTERRUPTS')}")
+"""
 
 
 def test_a_limit_on_file_sizes_is_named(world: World) -> None:
