@@ -1,4 +1,7 @@
-"""A thread that spins lets the others run: a lock in a mapped file costs turns, not time, and always the same ones."""
+"""A thread that spins lets the others run: a lock in a mapped file costs turns, not time, and always the same ones.
+
+Where nobody is left who could free it, that is a deadlock, soon.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from powercut.race.board import BoardFlag, BoardMode, Plan, PlannedSync
+from powercut.race.board import BoardFlag, BoardMode, BoardStop, Plan, PlannedSync
+from powercut.trace.layout import Kind, Order
 
 from .memory_kit import TOOL
 from .race_kit import EVERYTHING, build, race
@@ -57,3 +61,23 @@ def test_who_spins_lets_the_holder_go_on(tmp_path: Path, name: str) -> None:
         assert one.recording.trace.meta["exit"] == b"exited 0"
         assert one.results.loads + one.results.stores < MOST
         assert (one.results.loads, one.results.switches) == (other.results.loads, other.results.switches)
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_who_spins_for_a_lock_that_nobody_frees_is_deadlocked(tmp_path: Path, name: str) -> None:
+    take, _ = LOCKS[name]
+    program = build(tmp_path, BODY.replace("TAKE", take).replace("FREE", ""), "-O1")
+    run = race(tmp_path, program, Plan(BoardFlag.ORDER, run_ms=20_000))
+    assert run.results.stopped is BoardStop.DEADLOCK
+    trace = run.recording.trace
+    stuck = trace.events[trace.of_kind(Kind.ORDER)]
+    stuck = stuck[stuck["extra"] == Order.STUCK]
+    assert len(stuck) == 5  # the first thread waits for the others to end
+    assert (stuck["inode"] != 0).sum() == 4  # each looks at a word of the file
+
+
+def test_who_spins_for_a_holder_that_sleeps_is_not(tmp_path: Path) -> None:
+    free = "static int once; if (!once++) usleep(1300000); WORDS[0] = 0;"
+    program = build(tmp_path, BODY.replace("TAKE", LOCKS["swap"][0]).replace("FREE", free))
+    run = race(tmp_path, program, Plan(BoardFlag.ORDER, run_ms=20_000))
+    assert run.recording.trace.meta["exit"] == b"exited 0"

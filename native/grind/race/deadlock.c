@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Before: every thread but one sleeps until another one wakes it, and that one is about to; or the plan's
- * time is over. After: the board says so, a STUCK record of each thread tells where it is, and the process is
- * gone. Where a signal kills the process, a STUCK record tells where it came to.
+/* Before: every thread but one sleeps until another one wakes it, and that one is about to; or all that do
+ * not sleep spin; or the plan's time is over. After: the board says so, a STUCK record of each thread tells
+ * where it is, and the process is gone. Where a signal kills the process, a STUCK record tells where it came
+ * to.
  *
  * The call itself waits for the answer: it would only sleep. A wake-up in the meantime changes the word, or
  * the program could miss it on any machine.
@@ -12,6 +13,7 @@
 #include "deadlock.h"
 
 #include "order.h"
+#include "spins.h"
 #include "thread_states.h"
 #include "threads.h"
 #include "versions.h"
@@ -35,8 +37,11 @@ static void __attribute__((noreturn)) end_all(enum pc_board_stop why) {
         if (pc_thread_states[tid].index == 0 || pc_thread_states[tid].id == 0)
             continue;
         pc_thread_runs(tid);
-        pc_order(PC_ORDER_STUCK, pc_versions_address(VG_(get_IP)(tid)) - 1,
-                 pc_thread_states[tid].call >= 0 ? pc_thread_states[tid].futex : 0);
+        if (why == PC_BOARD_DEADLOCK && pc_spins_for_ever(tid))
+            pc_spins_tell(tid);
+        else
+            pc_order(PC_ORDER_STUCK, pc_versions_address(VG_(get_IP)(tid)) - 1,
+                     pc_thread_states[tid].call >= 0 ? pc_thread_states[tid].futex : 0);
     }
     for (;;)
         VG_(kill)(VG_(getpid)(), VKI_SIGKILL);
@@ -84,6 +89,16 @@ void pc_deadlock_before_call(void) {
     self->looking = False;
 }
 
+void pc_deadlock_if_all_spin(void) {
+    for (ThreadId tid = 1; tid < PC_CHANNEL_SLOTS; tid++) {
+        const struct pc_thread_state *thread = &pc_thread_states[tid];
+        if (thread->index != 0 && !pc_thread_waits_for_others(thread) &&
+            (thread->waiting || !pc_spins_for_ever(tid)))
+            return;
+    }
+    end_all(PC_BOARD_DEADLOCK);
+}
+
 void pc_deadlock_look_at_clock(void) {
     UInt limit = pc_board->plan.run_ms, now = VG_(read_millisecond_timer)();
     sender = sender == pc_running ? VG_INVALID_THREADID : sender;
@@ -95,6 +110,7 @@ void pc_deadlock_look_at_clock(void) {
 
 void pc_deadlock_flushed(void) {
     flushed = True;
+    pc_spins_got_on();
 }
 
 /* Told at once: while the others end, they may still run. Who sent the signal, as abort does, is more to

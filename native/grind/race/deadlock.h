@@ -11,6 +11,8 @@ void pc_deadlock_start(void);
 /* The running thread is about to make a call, which thread_states.h has been told of: is it the last one to
  * sleep? */
 void pc_deadlock_before_call(void);
+/* Nothing has got on for long, and the running thread spins: do all others spin or sleep? */
+void pc_deadlock_if_all_spin(void);
 /* The running thread begins a turn: is the time over? */
 void pc_deadlock_look_at_clock(void);
 /* A mapped line was flushed: the program gets on. That it stores is no sign of it: who waits for a lock in

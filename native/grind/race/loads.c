@@ -141,7 +141,8 @@ static void load_slowly(struct pc_access_site *site, Addr address, SizeT size) {
 static inline void swaps(pc_told told, Addr address) {
     if (PC_TOLD_SWAPS(told) && pc_board_wants(PC_BOARD_ORDER))
         pc_lock_word_swaps(address, PC_TOLD_SIZE(told));
-    pc_spins_loaded(address, PC_TOLD_SIZE(told), PC_TOLD_SWAPS(told));
+    const struct pc_access_site *site = PC_TOLD_SITE(told);
+    pc_spins_loaded(site->pc, address, PC_TOLD_SIZE(told), PC_TOLD_SWAPS(told));
 }
 
 void pc_load_seen(pc_told told, Addr address) {

@@ -107,6 +107,10 @@ static Int thread_of(Addr handle) {
 }
 
 void pc_order(UInt what, Addr pc, ULong value) {
+    pc_order_at(what, pc_stack(pc), value);
+}
+
+void pc_order_at(UInt what, UInt stack, ULong value) {
     const struct pc_range *range = what != PC_ORDER_JOIN ? pc_range_from(value) : NULL;
     Bool mapped = range != NULL && range->start <= value;
     Int file = mapped ? range->file : pc_file_number(0);
@@ -115,7 +119,7 @@ void pc_order(UInt what, Addr pc, ULong value) {
     pc_thread_states_ordered();
     pc_put_one(file, (struct pc_memory){.value = value,
                                         .offset = mapped ? range->offset + (value - range->start) : 0,
-                                        .stack = pc_stack(pc),
+                                        .stack = stack,
                                         .file = (UShort)file,
                                         .kind = PC_MEMORY_ORDER,
                                         .size = (UChar)what});

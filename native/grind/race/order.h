@@ -8,6 +8,8 @@
 
 /* A record of the running thread, at the instruction at `pc`; `value`: an address, for JOIN a thread's id. */
 void pc_order(UInt what, Addr pc, ULong value);
+/* The same with a stack that is known already. */
+void pc_order_at(UInt what, UInt stack, ULong value);
 
 /* A thread has started: its pthread_t and the kernel's id. */
 void pc_order_thread(Addr handle, Int id);

@@ -111,6 +111,8 @@ void pc_race_after_call(ThreadId tid, UInt number, const UWord *args, SysRes res
     if (!pc_race)
         return;
     pc_thread_states_out_of_call(tid);
+    if (number != __NR_sched_yield && number != __NR_nanosleep && number != __NR_clock_nanosleep)
+        pc_spins_got_on();
     if (sr_isError(result))
         return;
     if (number == __NR_futex && sr_Res(result) > 0)
@@ -154,8 +156,10 @@ void pc_race_turn_ends(void) {
 }
 
 void pc_race_thread_created(ThreadId tid) {
-    if (pc_race)
-        pc_thread_states_created(tid);
+    if (!pc_race)
+        return;
+    pc_thread_states_created(tid);
+    pc_spins_got_on();
 }
 
 void pc_race_thread_started(ThreadId tid, Int id) {
@@ -171,6 +175,7 @@ void pc_race_thread_ended(ThreadId tid) {
         return;
     pc_thread_states_ended(tid);
     pc_shadow_thread_ended(tid);
+    pc_spins_got_on();
 }
 
 void pc_race_forked(ThreadId tid) {
