@@ -63,10 +63,10 @@ def measure(
         program = race_index.build_index(space)
         for name, bug in _subjects():
             target = _target(race_index.Index(program, name, bug.name if bug else None), bug, space, threads)
-            _tell(target.name, _run(target, bug is not None, budget, longest, clean, tally))
+            tell(target.name, look_for(target, bug is not None, budget, longest, clean, tally))
     for line in [*(f"missed: {name}" for name in tally.missed), *(f"false: {text}" for text in tally.false)]:
         print(line, file=sys.stderr)
-    return _rows(tally, budget)
+    return rows(tally, budget)
 
 
 def _subjects() -> Iterator[tuple[str, race_index.IndexBug | None]]:
@@ -100,7 +100,8 @@ def is_true(finding: Finding, bug: race_index.IndexBug) -> bool:
     )
 
 
-def _run(target: Target, seeded: bool, budget: float, longest: float, clean: float, tally: Tally) -> Hunted:
+def look_for(target: Target, seeded: bool, budget: float, longest: float, clean: float, tally: Tally) -> Hunted:
+    """A run that looks for a mistake and goes on for a while when it is found, or one of a program without mistakes."""
     if not seeded:
         hunted = hunt(target, "pm", 1, clean, never)
     else:
@@ -127,13 +128,15 @@ def _replays(target: Target) -> Iterator[int]:
             yield replay_race(folder, run, finding, finding.race, REPLAYS, lambda _: None, views=True).seen
 
 
-def _tell(name: str, hunted: Hunted) -> None:
+def tell(name: str, hunted: Hunted) -> None:
+    """One line for one run."""
     when = "-" if hunted.seconds is None else f"{hunted.seconds:.1f} s"
     kinds = sorted(f"{one.severity} {one.kind.value}" for one in hunted.findings.values())
     print(f"{name}: {when}, {hunted.executions} executions; {', '.join(kinds)}", file=sys.stderr)
 
 
-def _rows(tally: Tally, budget: float) -> list[Row]:
+def rows(tally: Tally, budget: float) -> list[Row]:
+    """What all runs together came to, for the table."""
     found = tally.mistakes - len(tally.missed)
     share = len(tally.false) / max(tally.true + len(tally.false), 1)
     least = min((seen for _, seen in tally.replayed), default=0)

@@ -42,7 +42,7 @@ BENCHMARKS = (
     "race_cost",
     "runtimes",
 )
-LONG = ("budgets", "deep", "fixes", "order", "race", "race_maps", "several")  # only by name
+LONG = ("budgets", "deep", "fixes", "order", "race", "race_maps", "race_programs", "several")  # only by name
 FIGURES = HERE / "FIGURES.md"
 HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")
 
