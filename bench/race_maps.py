@@ -115,7 +115,9 @@ def look_for(target: Target, seeded: bool, budget: float, longest: float, clean:
     bugs = [finding for finding in hunted.findings.values() if finding.severity == "error"]
     tally.true += sum(target.wanted(finding) for finding in bugs)
     tally.false += [f"{target.name}: {finding.message}" for finding in bugs if not target.wanted(finding)]
-    tally.replayed += [(target.name, seen) for seen in _replays(target)]
+    replayed = list(_replays(target))
+    print(f"{target.name}: replays {replayed}", file=sys.stderr)
+    tally.replayed += [(target.name, seen) for seen in replayed]
     return hunted
 
 

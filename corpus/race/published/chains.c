@@ -2,22 +2,22 @@
  *
  * A bucket is one line: a lock, three keys, their values, and the next bucket of the chain. Searches take no
  * lock. Changes take that of the first bucket of a chain. A thread that finds a chain full makes a table of
- * twice as many buckets: it marks the locks of all chains as moved, copies the keys, leads the pool to the new
- * table, and collects old tables once no thread is in them any more.
+ * twice as many buckets: it marks the locks of all chains as moved, copies the keys, leads the pool to the
+ * new table, and collects old tables once no thread is in them any more.
  *
  * Invariants:
  *   - A chain is durable before its lock is free.
  *   - Threads are led to a table only after the pool durably is.
  *   - Only the table of the pool is changed. A younger one, which is being built, holds nothing but copies.
- *   - The version that is announced to the collector of a restart is that of a table: of the pool's, or of the
- *     one that is being built.
+ *   - The version that is announced to the collector of a restart is that of a table: of the pool's, or of
+ * the one that is being built.
  */
 #include "target.h"
 
 enum { WAYS = 3, LONGEST = 2 /* buckets of a chain */, FIRST_BITS = 1, MOST_BITS = 10 };
 enum { TABLE = 1, BUCKET = 2 }; /* types of objects */
 enum { FREE = 0, TAKEN = 1, MOVED = 2 };
-enum { KEY_BITS = 16, NOWHERE = 0 };
+enum { NOWHERE = 0 };
 
 struct bucket {
     _Alignas(LINE) uint64_t lock; /* of the chain, in its first bucket */
@@ -40,18 +40,7 @@ struct root {
 #define ROOT ((struct root *)pool_root)
 
 static uint64_t current; /* the table to which threads are led */
-static uint64_t stamp;   /* of the newest value */
 static pthread_mutex_t resizing = PTHREAD_MUTEX_INITIALIZER;
-
-/* Values: a stamp, and the key that they were made for */
-
-static uint64_t fresh_value(uint64_t key) {
-    return __atomic_add_fetch(&stamp, 1, __ATOMIC_RELAXED) << KEY_BITS | key;
-}
-
-static uint64_t key_of(uint64_t value) {
-    return value & ((1 << KEY_BITS) - 1);
-}
 
 /* Tables and chains */
 
@@ -137,8 +126,7 @@ static bool is_empty_of_threads(uint64_t table) {
 static bool take_chain(struct bucket *first) {
     for (;;) {
         uint64_t seen = FREE;
-        if (__atomic_compare_exchange_n(&first->lock, &seen, TAKEN, false, __ATOMIC_ACQUIRE, // LOCK EFFECT table-pointer
-                                        __ATOMIC_RELAXED))
+        if (exchange(&first->lock, &seen, TAKEN)) // LOCK EFFECT table-pointer
             return true;
         if (seen == MOVED)
             return false;
@@ -152,8 +140,7 @@ static void release_chain(struct bucket *first) {
 
 static void move_chain(struct bucket *first) {
     uint64_t seen = FREE;
-    while (!__atomic_compare_exchange_n(&first->lock, &seen, MOVED, false, __ATOMIC_ACQUIRE, // LOCK
-                                        __ATOMIC_RELAXED)) {
+    while (!exchange(&first->lock, &seen, MOVED)) { // LOCK
         seen = FREE;
         sched_yield();
     }
@@ -419,10 +406,10 @@ static void collect(struct table *table) {
     }
 }
 
-static void note_stamp(struct bucket *bucket) {
+static void note_values(struct bucket *bucket) {
     for (int way = 0; way < WAYS; way++)
-        if (bucket->key[way] && bucket->value[way] >> KEY_BITS > stamp)
-            stamp = bucket->value[way] >> KEY_BITS;
+        if (bucket->key[way])
+            note_value(bucket->value[way]);
 }
 
 static void recover(void) {
@@ -434,7 +421,7 @@ static void recover(void) {
         flush(&table->bucket[i].lock, sizeof table->bucket[i].lock);
     }
     fence();
-    each_bucket(table, note_stamp);
+    each_bucket(table, note_values);
     current = ROOT->table;
 }
 

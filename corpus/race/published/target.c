@@ -45,6 +45,19 @@ bool is_taken(uint64_t offset, uint64_t type) {
     return offset && !OID_IS_NULL(object_at(offset, type));
 }
 
+/* Values */
+
+static uint64_t stamp; /* of the newest one */
+
+uint64_t fresh_value(uint64_t key) {
+    return __atomic_add_fetch(&stamp, 1, __ATOMIC_RELAXED) << KEY_BITS | key;
+}
+
+void note_value(uint64_t value) {
+    if (value >> KEY_BITS > stamp)
+        stamp = value >> KEY_BITS;
+}
+
 /* Commands */
 
 struct operation {
@@ -103,7 +116,8 @@ static void *carry_out(void *number) {
 
 static void open_pool(const struct target *target, const char *folder, bool make) {
     need(chdir(folder) == 0, folder);
-    pool = make ? pmemobj_create("pool", target->layout, POOL_SIZE, 0644) : pmemobj_open("pool", target->layout);
+    pool =
+        make ? pmemobj_create("pool", target->layout, POOL_SIZE, 0644) : pmemobj_open("pool", target->layout);
     if (!pool)
         refuse("the pool cannot be opened: %s", pmemobj_errormsg());
     PMEMoid root = pmemobj_root(pool, target->root_size + LINE);

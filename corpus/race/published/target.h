@@ -22,7 +22,7 @@
 /* Whether the mistake was compiled in; a constant for the compiler. */
 #define seeded(name) (__builtin_strcmp(SEEDED, name) == 0)
 
-enum { MOST_KEY = 9999 };
+enum { MOST_KEY = 9999, KEY_BITS = 16 };
 
 struct command {
     const char *name;
@@ -56,6 +56,10 @@ static inline uint64_t offset_of(const void *object) {
 #define load(word)         __atomic_load_n(word, __ATOMIC_ACQUIRE)
 #define store(word, value) __atomic_store_n(word, value, __ATOMIC_RELEASE)
 
+/* Whether a word was what it was seen to be, and is another now; else what it is. */
+#define exchange(word, seen, value)                                                                          \
+    __atomic_compare_exchange_n(word, seen, value, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
+
 /* The first cache line of an object of libpmemobj, whose own memory starts 16 bytes before one. */
 static inline uint64_t aligned(uint64_t offset) {
     return (offset + LINE - 1) & -(uint64_t)LINE;
@@ -72,3 +76,11 @@ uint64_t next_object(uint64_t offset, uint64_t type);
 
 /* Whether an offset is that of an object of a type that is taken. */
 bool is_taken(uint64_t offset, uint64_t type);
+
+/* A value: the key that it was made for, and a stamp, newer than those of all values that were noted. */
+uint64_t fresh_value(uint64_t key);
+void note_value(uint64_t value);
+
+static inline uint64_t key_of(uint64_t value) {
+    return value & ((1 << KEY_BITS) - 1);
+}

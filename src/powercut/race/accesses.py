@@ -87,6 +87,13 @@ class Accesses:
         mine = stores[(stores < event) & (threads[stores] == threads[event])]
         return int(mine[-1]) if len(mine) else None
 
+    def stores_like(self, store: int) -> list[int]:
+        """A store into the same word for each call stack that makes one."""
+        stores = self._stores_to(self.field("inode", store), self.field("offset", store) // WORD)
+        _, first = np.unique(self.trace.events["stack"][stores], return_index=True)
+        found: list[int] = stores[first].tolist()
+        return found
+
     def occurrence(self, store: int) -> int:
         """Which store of its call stack in its thread it is, from 1."""
         before = self._stores[: int(np.searchsorted(self._stores, store)) + 1]

@@ -22,10 +22,11 @@ from powercut.oracle.verdict import Outcome, Verdict
 from powercut.race.allow import AllowList
 from powercut.race.board import Site
 from powercut.race.case import Case, Keeper
+from powercut.race.locks import HeldLock
 from powercut.race.race_findings import PLAN, SEED, TRACE, UNTRIED, Describer, Scheduled
 from powercut.race.reproduction import Rehearsal
 from powercut.race.schedule import Schedule, save_schedule
-from powercut.race.suspicions import Shown, Suspicion, Suspicions
+from powercut.race.suspicions import Line, Shown, Suspicion, Suspicions
 from powercut.race.validation import Judged, Standing
 from powercut.runs.store import write_durably
 from powercut.states.state import Base, State
@@ -63,6 +64,7 @@ class RaceResults:
     _times: dict[Hashable, int] = field(default_factory=dict)
     _waiting: set[Hashable] = field(default_factory=set)  # sorts whose case is not settled
     _settled_cases: Counter[str] = field(default_factory=Counter)  # by id
+    _lock_lines: dict[str, set[Line]] = field(default_factory=dict)  # that store into the word, by id of the lock
     _known: dict[str, int] = field(default_factory=dict)
     _saved: dict[str, Path] = field(default_factory=dict)  # traces of executions, as they were saved first
     _symbols: Symbolizer = field(default_factory=Symbolizer)
@@ -121,8 +123,13 @@ class RaceResults:
         return told
 
     def add_crash_bug(self, finding: Finding, shown: Shown) -> Finding | None:
-        """A plain crash bug; None if it is known, or what it loses is what a race loses: then that tells more."""
-        if _lost_lines(finding) & {_line(one.locations[0]) for one in self._bugs()}:
+        """A plain crash bug; None if it is known, or what it loses is what a race loses: then that tells more.
+
+        What lacks only that a lock was freed is told of the lock, too.
+        """
+        told_better = {_line(one.locations[0]) for one in self._bugs()}
+        told_better.update(*(lines for name, lines in self._lock_lines.items() if name in self.findings))
+        if (_lost_lines(finding) & told_better) - {(None, None)}:
             return None
         told = self._file(finding, shown, shown.schedule, _BUG)
         if told is not None:
@@ -192,6 +199,8 @@ class RaceResults:
             self._waiting.add(suspicion.sort)
             self.cases.append(case)
             keeper.keep()
+        if isinstance(suspicion.subject, HeldLock):
+            self._lock_lines.setdefault(suspicion.id, set()).update(suspicions.lock_lines(suspicion.subject))
         if suspicion.id in self.findings:
             return None
         return self._file(case.describe(UNJUDGED), case.shown, suspicion.schedule, _KNOWN[Standing.CANDIDATE])
@@ -252,10 +261,10 @@ class RaceResults:
 UNJUDGED = Judged(Standing.CANDIDATE, "it was seen, but not judged yet", 0, Verdict(Outcome.ERROR))
 
 
-def _line(location: Location) -> tuple[str | None, int | None]:
+def _line(location: Location) -> Line:
     return location.file, location.line
 
 
-def _lost_lines(finding: Finding) -> set[tuple[str | None, int | None]]:
+def _lost_lines(finding: Finding) -> set[Line]:
     """Where a plain crash bug stored what it loses."""
     return {_line(location) for location in finding.locations if location.role in ("lost", "missing")}

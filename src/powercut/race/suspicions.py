@@ -26,6 +26,7 @@ from powercut.trace.reader import Trace
 from powercut.trace.symbols import Frame
 
 Code = tuple[bytes, int]  # the path of a module, and the address in it
+Line = tuple[str | None, int | None]  # of a file
 _CALLERS = 3  # frames that tell one lock from another that the same function takes
 
 
@@ -78,6 +79,11 @@ class Suspicions:
         """Store and load of each candidate, and whether they are of two threads."""
         for load, stores in self._accesses.read_pairs():
             yield self._accesses.is_between_threads(load, stores), (self._at(stores[0]), self._at(load))
+
+    def lock_lines(self, lock: HeldLock) -> set[Line]:
+        """Where a lock is taken and freed: all that stores into its word."""
+        found = (self._places.location(event, TAKEN, "") for event in self._accesses.stores_like(lock.store))
+        return {(location.file, location.line) for location in found}
 
     def __iter__(self) -> Iterator[Suspicion]:
         for one in inconsistencies(self.shown.timeline, self._accesses):
