@@ -54,6 +54,9 @@ PyObject *engine_guard_reclaim(PyObject *self, PyObject *args);
 /* guard/authors.c: who made each word of a pool what it is. */
 PyObject *engine_guard_authors(PyObject *self, PyObject *args);
 
+/* guard/present.c: what the pools of a log hold, without their history. */
+PyObject *engine_guard_present(PyObject *self, PyObject *args);
+
 /* forks/: judging by forks of a check that was started once. */
 extern PyTypeObject pc_fork_server_type;
 

@@ -38,6 +38,7 @@ static PyMethodDef methods[] = {
     {"lint_memory", engine_lint_memory, METH_VARARGS, "Patterns of misuse in the memory records of a trace."},
     {"guard_records", engine_guard_records, METH_VARARGS, "Where the records of a checkpoint log are."},
     {"guard_authors", engine_guard_authors, METH_VARARGS, "Who made each word of a pool what it is."},
+    {"guard_present", engine_guard_present, METH_VARARGS, "What the pools of a checkpoint log hold."},
     {"guard_reclaim", engine_guard_reclaim, METH_VARARGS, "Keep the newest versions of a checkpoint log."},
     {"guard_checksum", engine_guard_checksum, METH_VARARGS, "The checksum of a record of a checkpoint log."},
     {NULL, NULL, 0, NULL},

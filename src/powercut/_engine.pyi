@@ -280,8 +280,14 @@ def guard_reclaim(
 def guard_checksum(record: bytes, salt: int, /) -> int:
     """The checksum of a record, whatever it holds as such, from its segment's salt on."""
 
+def guard_present(segments: list[bytes], images: dict[int, Any], /) -> tuple[list[tuple[int, int, bytes]], int]:
+    """Make the bases of pools (by their numbers, to be written) what the pools hold, by all segments of a log.
+
+    Returns which pools the log tells of (number, size, path), and the highest sequence number (0: none).
+    """
+
 def guard_authors(image: Any, known: Any, segments: list[bytes], changes: bytes, /) -> bytes:
-    """Write changes (`versions.CHANGE`) into a pool's image: the pieces (`pieces.PIECE`) that they made what they are.
+    """Write changes (`log.CHANGE`) into a pool's image: the pieces (`pieces.PIECE`) that they made what they are.
 
     `known` has a byte for each word of the image: whether its author is known.
     """

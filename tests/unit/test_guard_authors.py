@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from powercut import _engine
+from powercut.guard.log import CHANGE
 from powercut.guard.pieces import PIECE
-from powercut.guard.versions import CHANGE
 
 WORD, SIZE = 8, 64
 UNKNOWN, KNOWN, CHANGER, FREED = range(4)

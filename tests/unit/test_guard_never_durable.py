@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from powercut.guard.history import History
 from powercut.guard.log import MAGIC, RECORD, SEGMENT_HEAD, VERSION, GuardLog, RecordFlag, RecordKind
+from powercut.guard.present import read_present
 from powercut.guard.writing import sealed
 
 WORD, WORDS, SALT = 8, 6, 0xABCD
@@ -148,6 +149,7 @@ def test_each_word_has_the_versions_that_a_plain_account_gives(tmp_path: Path, m
         pieces = history.pieces.table[history.pieces.touching(start, start + WORD)]
         assert [-1, *pieces["record"].tolist()] == [record for record, _ in account.versions[word]]
         assert history.content(start, start + WORD) == bytes([account.versions[word][-1][1]]) * WORD
+    assert read_present(tmp_path).pools[1].now(0, WORD * WORDS) == history.content(0, WORD * WORDS)
 
 
 def test_what_a_file_held_before_never_counts(tmp_path: Path) -> None:
@@ -168,3 +170,4 @@ def test_records_of_a_pool_whose_own_record_was_lost_are_not_laid_over_the_next_
     lost = Made(RecordKind.UPDATE, 1, b"\2")
     write_log(tmp_path, [STARTED, lost, Made(RecordKind.POOL), Made(RecordKind.UPDATE, 0, b"\1")])
     assert history_of(tmp_path).content(0, 2 * WORD) == b"\1" * WORD + bytes(WORD)
+    assert read_present(tmp_path).pools[1].now(0, 2 * WORD) == b"\1" * WORD + bytes(WORD)

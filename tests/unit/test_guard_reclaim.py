@@ -20,6 +20,7 @@ from powercut.errors import UsageError
 from powercut.guard.endings import place_calls
 from powercut.guard.log import CHANGES, GuardLog, RecordKind
 from powercut.guard.log_folder import nobody_writes
+from powercut.guard.present import read_present
 from powercut.guard.reclaim import reclaim, reclaim_ended
 from powercut.heal.leaks import _allocations
 from tests.guard_kit import Made, Truth, history_of, size_of, start_of_log, told_by, write_segment
@@ -80,6 +81,7 @@ def test_the_newest_versions_stay_and_all_before_them_is_in_the_base(
             assert len(list(folder.glob("*.segment"))) == 1
             told = told_by(folder)
             assert told.content(keep) == history_of(folder).content(0, len(BASE)) == truth.content(keep)
+            assert read_present(folder).pools[1].now(0, len(BASE)) == truth.content(keep)
             assert max(map(len, told.versions.values()), default=0) <= keep + 1, "but for what bridges a gap"
             taken = frozenset(rng.sample(range(FIRST, sequence), (sequence - FIRST) // 2))
             assert told.content(keep, taken) == truth.content(keep, taken)
@@ -110,6 +112,7 @@ def test_a_log_is_reclaimed_while_it_is_written(
             if number > done:
                 write_segment(folder, number, records, complete=False, first=firsts[number], size=SEGMENT)
         assert truth.wrong(folder, keep) == []
+        assert read_present(folder).pools[1].now(0, len(BASE)) == truth.content(keep)
         reclaim_ended(folder, keep, floor=0)
         assert truth.wrong(folder, keep) == []
 

@@ -13,7 +13,7 @@
 enum { WORD = 8 };
 enum { FREED = PC_AUTHOR_CHANGER + 1 }; /* no change: the words have no author any more */
 
-struct change { /* versions.py: CHANGE */
+struct change { /* log.py: CHANGE */
     int64_t record, offset, size, position;
     uint32_t segment;
     uint16_t who;

@@ -7,8 +7,10 @@ back the wrong updates; what a kill or a power cut leaves is no such part: the r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from powercut.errors import UsageError
-from powercut.guard.log import SEGMENT_HEAD, GuardLog, SegmentState, head_of, segments_of
+from powercut.guard.log import SEGMENT_HEAD, GuardLog, Pool, SegmentState, head_of, segments_of
 
 _HINT = "Restore the log from a copy. Nothing was changed."
 
@@ -16,12 +18,12 @@ _HINT = "Restore the log from a copy. Nothing was changed."
 def require_whole(log: GuardLog) -> None:
     """Refuse a log of which a part is gone."""
     _require_segments(log)
-    require_bases(log, _HINT)
+    require_bases(log.pools.values(), _HINT)
 
 
-def require_bases(log: GuardLog, hint: str) -> None:
+def require_bases(pools: Iterable[Pool], hint: str) -> None:
     """Refuse a log that lacks what a pool held at first."""
-    for pool in log.pools.values():
+    for pool in pools:
         if not pool.base.exists():
             message = f"{pool.base}, the first content of {pool.path}, is missing."
             raise UsageError("guard-log-short", message, hint)

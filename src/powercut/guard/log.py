@@ -51,6 +51,17 @@ RECORD = np.dtype(
     ]
 )
 PLACED = np.dtype([("record", RECORD), ("position", "<i8")])  # and where its data stand
+CHANGE = np.dtype(
+    [
+        ("record", "<i8"),
+        ("offset", "<i8"),
+        ("size", "<i8"),
+        ("position", "<i8"),
+        ("segment", "<u4"),
+        ("who", "<u2"),
+        ("fill", "<u2"),
+    ]
+)  # as the engine lays it over a pool
 _SEGMENT = re.compile(r"([0-9]+)\.segment")
 Array = npt.NDArray[Any]
 Head = Any  # one `SEGMENT_HEAD`
@@ -92,14 +103,9 @@ CHANGES = (RecordKind.UPDATE, RecordKind.FILL, RecordKind.FOUND)
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A guarded pool: its number in the log, its file, its size when it was first mapped, and the file of its base.
-
-    Attributes:
-        record: the one that tells of it; what came before is of a pool whose record was lost.
-    """
+    """A guarded pool: its number in the log, its file, its size when it was first mapped, and the file of its base."""
 
     number: int
-    record: int
     path: Path
     size: int
     base: Path
@@ -121,15 +127,14 @@ class GuardLog:
         placed, owners = [np.empty(0, PLACED)], [np.empty(0, np.uint32)]
         self._bases: dict[int, tuple[npt.NDArray[np.int64], ...]] = {}
         self.folded = 0
-        for number, (head, content) in enumerate(reversed(_read_all(folder))):
+        for number, (head, content) in enumerate(reversed(read_segments(folder))):
             self.folded = max(self.folded, int(head["folded"]))
             found = np.frombuffer(_engine.guard_records(content), PLACED)
             self._segments.append(content)
             placed.append(found)
             owners.append(np.full(len(found), number, np.uint32))
         if not self._segments:
-            hint = "Was the service run by powercut guard?"
-            raise UsageError("no-guard-log", f"{folder} contains no checkpoint log.", hint)
+            raise no_log(folder)
         together, self._owners = _in_order(np.concatenate(placed), np.concatenate(owners))
         self.records, self._positions = together["record"], together["position"]
         self.pool_of = self.records["flags_pool"] >> 4
@@ -166,9 +171,14 @@ class GuardLog:
         for index in self.of_kind(RecordKind.POOL).tolist():
             number = int(self.pool_of[index])
             path = Path(self.data(index).decode("utf-8", "surrogateescape"))
-            size, base = int(self.records["offset"][index]), self.folder / f"pool-{number}.base"
-            found[number] = Pool(number, index, path, size, base)
+            size = int(self.records["offset"][index])
+            found[number] = Pool(number, path, size, base_in(self.folder, number))
         return found
+
+    def record_of(self, pool: Pool) -> int:
+        """The record that tells of a pool; what came before is of one whose record was lost."""
+        told = self.of_kind(RecordKind.POOL)
+        return int(told[self.pool_of[told] == pool.number][-1])
 
     def base_of(self, pool: Pool, start: int, end: int) -> bytes:
         """What a range of a pool held before all changes that the log tells."""
@@ -182,10 +192,13 @@ class GuardLog:
         """Write over a range of a base, which begins at some byte, what it shall be."""
         end = start + len(content)
         records, starts, ends = self._reclaimed(pool.number)
-        for index in records[np.searchsorted(ends, start, "right") : np.searchsorted(starts, end)].tolist():
-            offset, size = int(self.records["offset"][index]), int(self.records["size"][index])
-            low, high = max(offset, start), min(offset + size, end)
-            content[low - start : high - start] = np.frombuffer(self.part(index, low - offset, high - offset), np.uint8)
+        touched = slice(np.searchsorted(ends, start, "right"), np.searchsorted(starts, end))
+        segments, owners, positions = self.located(records[touched])
+        changes = np.zeros(len(owners), CHANGE)
+        low, high = np.maximum(starts[touched], start), np.minimum(ends[touched], end)
+        changes["segment"], changes["position"] = owners, positions + (low - starts[touched])
+        changes["offset"], changes["size"] = low - start, high - low
+        _engine.guard_authors(content, np.zeros(len(content) // 8 + 1, np.uint8), segments, changes.tobytes())
 
     def _reclaimed(self, number: int) -> tuple[npt.NDArray[np.int64], ...]:
         """Records of what the base of a pool shall be, by place, and where they start and end: they do not overlap."""
@@ -201,6 +214,17 @@ class GuardLog:
     def next_numbers(self) -> tuple[int, int]:
         """The first segment and the first sequence number that are free."""
         return last_segment(self.folder) + 1, int(self.records["sequence"][-1]) + 1 if len(self.records) else 1
+
+
+def base_in(folder: Path, number: int) -> Path:
+    """Where a log keeps what a pool held at first."""
+    return folder / f"pool-{number}.base"
+
+
+def no_log(folder: Path) -> UsageError:
+    """What is said of a folder without a log."""
+    hint = "Was the service run by powercut guard?"
+    return UsageError("no-guard-log", f"{folder} contains no checkpoint log.", hint)
 
 
 def require_log(folder: Path, hint: str) -> None:
@@ -256,14 +280,14 @@ def _in_order(placed: Array, owners: Array) -> tuple[Array, Array]:
     return placed[order], owners[order]
 
 
-def _read_all(folder: Path) -> list[tuple[Head, bytes]]:
+def read_segments(folder: Path) -> list[tuple[Head, bytes]]:
     """All segments that count: from the newest back to a compacted one."""
     found = []
     for path in reversed(segments_of(folder).values()):
         try:
             content = path.read_bytes()
         except FileNotFoundError:  # a compacted one has taken its place since the folder was listed
-            return _read_all(folder)
+            return read_segments(folder)
         found.append((head_of(path, content), content))
         if found[-1][0]["state"] & SegmentState.COMPACTED:
             break

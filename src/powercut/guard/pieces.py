@@ -33,7 +33,7 @@ class Pieces:
         self._log = log
         self._pool = pool
         self._parts = [np.empty(0, PIECE)]
-        self.now: npt.NDArray[np.uint8] = _content_of(pool.base)
+        self.now: npt.NDArray[np.uint8] = content_of(pool.base)
         log.lay_reclaimed(pool, self.now, 0)
 
     @property
@@ -97,8 +97,8 @@ class Pieces:
         return np.frombuffer(self._log.base_of(self._pool, start, end), np.uint8).copy()
 
 
-def _content_of(path: Path) -> npt.NDArray[np.uint8]:
-    """What a file holds, to be written over in memory.
+def content_of(path: Path) -> npt.NDArray[np.uint8]:
+    """What a base holds, to be written over in memory.
 
     A file with holes is not mapped: on a full tmpfs, to look into a hole would end this process with SIGBUS.
     """

@@ -16,11 +16,10 @@ from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import EnvironmentFailure, UsageError
-from powercut.guard.history import History
 from powercut.guard.housekeeping import sweep
 from powercut.guard.integrity import require_bases
-from powercut.guard.log import GuardLog
 from powercut.guard.log_folder import nobody_adds
+from powercut.guard.present import read_present
 from powercut.guard.writing import catch_up
 
 _LIBRARY = Path(_engine.__file__).parent / "_native" / "lib" / "libpowercut_guard.so"
@@ -48,9 +47,9 @@ def environment(folder: Path, pools: Sequence[Path], say: Say) -> dict[str, str]
     given["POWERCUT_GUARD_POOLS"] = "\n".join(map(str, pools))
     if any(folder.glob("*.segment")):
         with nobody_adds(folder), _room(folder):
-            log, known = _catch_up(folder, say)
+            known, next_numbers = _catch_up(folder, say)
             given["POWERCUT_GUARD_KNOWN"] = "\n".join(known)
-            given["POWERCUT_GUARD_NEXT"] = "{} {}".format(*log.next_numbers)
+            given["POWERCUT_GUARD_NEXT"] = "{} {}".format(*next_numbers)
     return given
 
 
@@ -68,24 +67,25 @@ def _room(folder: Path) -> Iterator[None]:
         raise NoRoomError(f"{folder}: {error.strerror}") from error
 
 
-def _catch_up(folder: Path, say: Say) -> tuple[GuardLog, list[str]]:
-    """Write down what pools hold that the log does not explain; the log then, and lines that name them and their files.
+def _catch_up(folder: Path, say: Say) -> tuple[list[str], tuple[int, int]]:
+    """Write down what pools hold that the log does not explain; lines that name them and their files, and what is free.
 
-    A log is read once, as most often nothing is found.
+    The log is read once; not what made the pools what they are: no start needs that.
     """
-    log, known = GuardLog(folder), []
-    require_bases(log, "Restore the log from a copy, or begin a new one: give another folder with --log.")
-    for number in log.pools:
-        pool = log.pools[number]
-        history = History(log, pool)
-        if not pool.path.exists() or not history.is_of_this_pool():
+    log, known = read_present(folder), []
+    segment, sequence = log.next_numbers
+    hint = "Restore the log from a copy, or begin a new one: give another folder with --log."
+    require_bases((held.pool for held in log.pools.values()), hint)
+    for number, held in log.pools.items():
+        pool = held.pool
+        if not pool.path.exists() or not held.is_of_this_pool():
             known.append(f"{number} 0 0")  # no file is this one, and no other pool gets its number
             continue
-        found = catch_up(history)
+        found = catch_up(held, folder, (segment, sequence))
         if found:
             changes = f"{found} changes" if found > 1 else "1 change"
             say(f"{pool.path}: logged {changes} made without guard or just before the service died")
-            log = GuardLog(folder)
+            segment, sequence = segment + 1, sequence + found
         facts = pool.path.stat()
         known.append(f"{number} {facts.st_dev} {facts.st_ino}")
-    return log, known
+    return known, (segment, sequence)

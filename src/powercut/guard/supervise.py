@@ -20,11 +20,11 @@ from threading import Timer
 
 from powercut.errors import EnvironmentFailure
 from powercut.guard.endings import OF_A_SHELL, Ending, place_calls, read_fault, remember, remembered, source_of
-from powercut.guard.history import History
 from powercut.guard.housekeeping import Housekeeping
 from powercut.guard.log import GuardLog, has_changes, last_segment, segments_of
 from powercut.guard.log_folder import is_written, nobody_supervises
 from powercut.guard.preparation import NoRoomError, environment, make_folder
+from powercut.guard.present import read_present
 from powercut.guard.reclaim import VERSIONS
 from powercut.guard.shrinking import Shrinking
 from powercut.guard.signals import HandingOn, end
@@ -181,10 +181,9 @@ class Supervisor:
         written = [path for number, path in segments_of(self._folder).items() if number >= int(first.stem)]
         if len(written) != 1 or has_changes(written[0]):  # most often: then all of the log need not be read
             return False
-        log = GuardLog(self._folder)
-        pools = [pool for pool in log.pools.values() if pool.path.exists() and pool.base.exists()]
-        histories = [history for pool in pools if (history := History(log, pool)).is_of_this_pool()]
-        return any(any(True for _ in history.differences()) for history in histories)
+        pools = [held for held in read_present(self._folder).pools.values() if held.pool.base.exists()]
+        there = [held for held in pools if held.pool.path.exists() and held.is_of_this_pool()]
+        return any(any(True for _ in held.differences()) for held in there)
 
     def _wait(self, service: subprocess.Popen[bytes]) -> Ending | None:
         """Until the service ends (None), or its check says that it should."""

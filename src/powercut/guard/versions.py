@@ -16,21 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut import _engine
-from powercut.guard.log import CHANGES, GuardLog, Pool, RecordFlag, RecordKind
+from powercut.guard.log import CHANGE, CHANGES, GuardLog, Pool, RecordFlag, RecordKind
 from powercut.guard.never_durable import Settlement
 from powercut.guard.pieces import PIECE, Pieces
 
-CHANGE = np.dtype(
-    [
-        ("record", "<i8"),
-        ("offset", "<i8"),
-        ("size", "<i8"),
-        ("position", "<i8"),
-        ("segment", "<u4"),
-        ("who", "<u2"),
-        ("fill", "<u2"),
-    ]
-)
 _UNKNOWN, _KNOWN, _CHANGER, _FREED = range(4)
 _WORD = 8
 _AT_ONCE = 1 << 17  # changes
@@ -45,7 +34,7 @@ def versions_of(log: GuardLog, pool: Pool) -> Pieces:
 class _Replay:
     def __init__(self, log: GuardLog, pool: Pool) -> None:
         rows = log.of_kind(*CHANGES, RecordKind.FREE)
-        self._rows = rows[(log.pool_of[rows] == pool.number) & (rows > pool.record)]
+        self._rows = rows[(log.pool_of[rows] == pool.number) & (rows > log.record_of(pool))]
         self._log = log
         self._kinds = log.records["kind"]
         self._has_gaps = (log.records["flags_pool"] & RecordFlag.CHANGES) != 0

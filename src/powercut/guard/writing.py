@@ -6,38 +6,36 @@ Before: a log that nobody writes. After: a further segment with records of the g
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from powercut import _engine
 from powercut.durable import new_file
-from powercut.guard.history import History
-from powercut.guard.log import MAGIC, RECORD, SEGMENT_HEAD, VERSION, Array, GuardLog, Pool, RecordKind, SegmentState
+from powercut.guard.held import Held
+from powercut.guard.log import MAGIC, RECORD, SEGMENT_HEAD, VERSION, Array, RecordKind, SegmentState
 
 _ALIGNED = 64
 _MOST = 1 << 20  # bytes in one record
 
 
-def catch_up(history: History, file: Path | None = None) -> int:
-    """Write down what a pool, or a copy of it, holds that its log does not explain; how many records that took."""
-    return _add_found(history.log, history.pool, history.differences(file))
+def catch_up(held: Held, folder: Path, next_numbers: tuple[int, int], file: Path | None = None) -> int:
+    """Write down what a pool, or a copy of it, holds that its log does not explain; how many records that took.
 
-
-def _add_found(log: GuardLog, pool: Pool, changes: Iterable[tuple[int, bytes]]) -> int:
-    number, sequence = log.next_numbers
+    They stand in a segment of their own, with the next numbers of the log.
+    """
+    number, sequence = next_numbers
     content = bytearray(SEGMENT_HEAD.itemsize)
     salt, count = secrets.randbits(32), 0
-    for offset, data in changes:
+    for offset, data in held.differences(file):
         for start in range(0, len(data), _MOST):
-            content += _record(pool.number, sequence + count, offset + start, data[start : start + _MOST], salt)
+            content += _record(held.pool.number, sequence + count, offset + start, data[start : start + _MOST], salt)
             count += 1
     if count:
         head = (MAGIC, VERSION, len(content), number, number, sequence, 0, SegmentState.COMPLETE, salt, b"")
         content[: SEGMENT_HEAD.itemsize] = np.array(head, SEGMENT_HEAD).tobytes()
-        with new_file(log.folder / f"{number}.segment") as file:
-            file.write(content)
+        with new_file(folder / f"{number}.segment") as segment:
+            segment.write(content)
     return count
 
 

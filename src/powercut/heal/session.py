@@ -68,7 +68,7 @@ class Session:
         path, self.command, recovered = self.history.pool.path, restart.command, recovery(self.history)
         with copy_of(path) as copy:
             apply(copy.file, recovered)
-            if catch_up(self.history, copy.file):
+            if catch_up(self.history, self._folder, whole.next_numbers, copy.file):
                 self.history = self._history(GuardLog(self._folder))
         self._restart = FailingRestart(path.parent, restart.command, restart.cwd, restart.timeout, skip=(self._folder,))
         self._healer = Healer(self._restart, self.history, Path(path.name), say, tuple(modes), batch, budget)
