@@ -10,6 +10,7 @@ import fcntl
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ import pytest
 from harness import POWERCUT
 
 from powercut.errors import UsageError
+from powercut.guard import shrinking
 from powercut.guard.history import History
 from powercut.guard.log import GuardLog, last_segment
 from powercut.guard.log_folder import nobody_supervises
@@ -117,6 +119,16 @@ def test_what_services_leave_that_end_soon_is_reclaimed_when_nobody_waits(pages:
     with guarded(pages, tmp_path, "90") as process:
         assert process.wait() == 0
     until(lambda: load(tmp_path / "log").fresh <= TWICE * load(tmp_path / "log").bound)
+
+
+def test_the_process_does_all_that_is_left_when_powercut_has_ended(pages: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+    subprocess.run([pages, tmp_path / "pool", "8", "90"], env={**os.environ, **environment(log, [], print)}, check=True)
+    assert load(log).fresh > TWICE * load(log).bound
+    command = [sys.executable, "-m", shrinking.__name__, str(log), "3"]
+    subprocess.run(command, input="rest\n", text=True, check=True, stdout=subprocess.DEVNULL)
+    assert load(log).fresh < load(log).bound, "in more than one step"
 
 
 def test_a_start_is_told_to_end_while_it_reads_the_log(pages: Path, tmp_path: Path) -> None:

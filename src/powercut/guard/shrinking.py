@@ -5,7 +5,7 @@ step by step, by a process of its own: that can be killed at any moment, and nob
 disk. A service that writes faster than that gets is asked for patience (the lock `brake`, see
 native/runtime/guard/segments.c) before the log is twice as large as it should be. After: the process is killed, in the
 middle of a step if need be, whose work is then done again another time. Where no service runs any more, `finish` waits
-a little until the log is small again, or a signal comes; a step that takes longer is left to end by itself.
+a little until the log is small again, or a signal comes; what takes longer, the process does by itself.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from powercut.guard.reclaim import load_of, reclaim
 BRAKE = "brake"
 TWICE = 2  # times its bound: so large a log may become
 _BETWEEN_LOOKS = 1.0  # seconds, where nobody says that a segment was begun
-_FINISH = 1.0  # seconds that the end of a service waits for the last step
+_FINISH = 0.2  # seconds that the end of a service waits until the log is small
 _NAP = 0.05  # seconds between two looks for a signal
 _DONE, _NOTHING = "done", "nothing to do"  # what the process tells; or why it failed
+_STEP, _REST = "step\n", "rest\n"  # what it is told: to do one, or all that are left, and to end then
 
 
 class Shrinking:
@@ -58,7 +59,9 @@ class Shrinking:
             if self._process is not None and not self._is_left:
                 self._process.kill()
             elif self._process is not None and self._process.stdin is not None:
-                self._process.stdin.close()  # it ends when its step is done
+                with suppress(OSError):  # it was killed
+                    self._process.stdin.write(_REST)
+                    self._process.stdin.close()
             if self._brake is not None:
                 os.close(self._brake)
         self._wake.set()
@@ -136,7 +139,7 @@ class Shrinking:
         if process.stdin is None or process.stdout is None:
             return "it has no pipes"
         with suppress(OSError):  # it was killed: then it says nothing
-            process.stdin.write("\n")
+            process.stdin.write(_STEP)
             process.stdin.flush()
         return process.stdout.readline().rstrip("\n")
 
@@ -149,14 +152,20 @@ class Shrinking:
 
 
 def _main(folder: str, versions: str) -> None:
-    """A step for each line that comes; it ends with whoever sends them."""
-    for _ in sys.stdin:
-        try:
-            told = _NOTHING if reclaim(Path(folder), int(versions)) is None else _DONE
-        except (OSError, UsageError) as error:
-            told = str(error)
+    """A step for each line that asks for one; it ends with whoever sends them, or when all is done that is left."""
+    for asked in sys.stdin:
+        told = _step_of(folder, versions)
+        while asked == _REST and told == _DONE:
+            told = _step_of(folder, versions)
         with suppress(OSError):  # nobody waits for it any more
             os.write(sys.stdout.fileno(), f"{told}\n".encode())
+
+
+def _step_of(folder: str, versions: str) -> str:
+    try:
+        return _NOTHING if reclaim(Path(folder), int(versions)) is None else _DONE
+    except (OSError, UsageError) as error:
+        return str(error)
 
 
 if __name__ == "__main__":
