@@ -128,3 +128,10 @@ def test_what_does_not_fit_is_not_kept(small: Path) -> None:
     assert [path.name for path in small.iterdir()] == ["1.ready"]
     sweep(small)
     assert not list(small.iterdir())
+
+
+def test_who_ends_a_service_does_not_wait_for_segments_that_are_made(tmp_path: Path) -> None:
+    """A disk may take long for one."""
+    looks = iter([False, False, True, True])
+    keep_ready(tmp_path, 1, lambda: next(looks, True))
+    assert not list(tmp_path.iterdir())

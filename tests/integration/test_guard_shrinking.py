@@ -25,8 +25,9 @@ from powercut.guard.history import History
 from powercut.guard.log import GuardLog, last_segment
 from powercut.guard.log_folder import nobody_supervises
 from powercut.guard.preparation import environment
-from powercut.guard.reclaim import Load, load_of
-from powercut.guard.shrinking import BRAKE, TWICE
+from powercut.guard.reclaim import FLOOR, Load, load_of
+from powercut.guard.shrinking import BRAKE, TWICE, Shrinking
+from powercut.programs import descendants
 from tests.needs import needs_pmdk
 
 SOURCE = Path(__file__).parents[1] / "guard_programs" / "pages.c"
@@ -167,3 +168,30 @@ def test_a_second_guard_is_refused_while_the_first_lives(tmp_path: Path) -> None
         )
     assert done.returncode == 2
     assert "another powercut guard is running" in done.stderr and "[guard-running]" in done.stderr
+
+
+def test_who_tells_a_service_to_end_does_not_wait_for_its_check(pages: Path, tmp_path: Path) -> None:
+    """The check would take a minute; nothing of it is left."""
+    asked, log = tmp_path / "asked", tmp_path / "log"
+    check = f"sh -c 'echo $$ > {asked}; sleep 60; true'"
+    command = [POWERCUT, "guard", "--log", log, "--check", check, "--every", "0.1", "--timeout", "60"]
+    process = subprocess.Popen([*command, "--", pages, tmp_path / "pool", "2", FOREVER])
+    until(lambda: asked.exists() and asked.read_text().endswith("\n"))
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 0
+    assert time.monotonic() - began < SOON
+    assert not descendants(int(asked.read_text())) and not Path(f"/proc/{asked.read_text().strip()}").exists()
+
+
+def test_the_brake_never_waits_for_a_service_that_looks_at_it(tmp_path: Path) -> None:
+    """One that is stopped while it looks would keep whoever ends powercut waiting."""
+    (tmp_path / "1.segment").touch()
+    os.truncate(tmp_path / "1.segment", 3 * FLOOR)
+    with Shrinking(tmp_path, 3, print) as shrinking, (tmp_path / BRAKE).open("rb") as looks:
+        fcntl.flock(looks, fcntl.LOCK_SH)
+        shrinking.look()
+        fcntl.flock(looks, fcntl.LOCK_UN)
+        shrinking.look()
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(looks, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -19,6 +19,7 @@ from powercut.errors import UsageError
 from powercut.guard.log import last_segment
 
 SEGMENT = 8 << 20  # bytes of a segment
+_AT_ONCE = 1 << 18  # bytes of it that are written before somebody who waits for the end is heard: a disk may be slow
 READY = 2  # segments ahead: one is made in the time in which a service fills a tenth of one
 _BEGUN = 0x40 | 0x100  # IN_MOVED_FROM: one was taken; IN_CREATE: none was there
 _LOOK = 0.1  # seconds between two looks where the kernel cannot tell
@@ -31,25 +32,34 @@ def sweep(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def keep_ready(folder: Path, first: int) -> None:
-    """Make the next segments, those that are missing; `first`: the number of the first one if there is none yet."""
+def keep_ready(folder: Path, first: int, is_over: Callable[[], bool] = lambda: False) -> None:
+    """Make the next segments, those that are missing; `first`: the number of the first one if there is none yet.
+
+    Nothing more is made once it is over.
+    """
     following = max(first, last_segment(folder) + 1)
     for path in folder.glob("*.ready"):
         if path.stem.isdecimal() and int(path.stem) < following:  # the service was faster
             path.unlink(missing_ok=True)
     for number in range(following, following + READY):
         if not (folder / f"{number}.ready").exists():
-            _make(folder / f"{number}.ready")
+            _make(folder / f"{number}.ready", is_over)
 
 
-def _make(path: Path) -> None:
+def _make(path: Path, is_over: Callable[[], bool]) -> None:
     """An empty segment, all of it in memory, under its name only when it is complete."""
     part = path.with_name(f"{path.name}.part")
     try:
         with part.open("wb", buffering=0) as file:
             os.posix_fallocate(file.fileno(), 0, SEGMENT)
-            file.write(bytes(SEGMENT))
-        part.rename(path)
+            for _ in range(0, SEGMENT, _AT_ONCE):
+                if is_over():
+                    break
+                file.write(bytes(_AT_ONCE))
+        if is_over():
+            part.unlink()
+        else:
+            part.rename(path)
     except OSError:  # no room: the service says so, if it needs one and cannot make it either
         part.unlink(missing_ok=True)
 
@@ -64,6 +74,7 @@ class Housekeeping:
         self._folder = folder
         self._first = first
         self._begun = begun
+        self._over = threading.Event()
         self._thread = threading.Thread(target=self._work, name="housekeeping")
 
     def __enter__(self) -> None:
@@ -73,6 +84,7 @@ class Housekeeping:
         self._thread.start()
 
     def __exit__(self, *_: object) -> None:
+        self._over.set()
         os.eventfd_write(self._stop, 1)
         self._thread.join()
         os.close(self._stop)
@@ -96,7 +108,7 @@ class Housekeeping:
 
     def _keep_ready(self) -> None:
         with suppress(OSError, UsageError):  # the folder is gone: the service says what it needs
-            keep_ready(self._folder, self._first)
+            keep_ready(self._folder, self._first, self._over.is_set)
 
 
 def _watch(folder: Path) -> int | None:

@@ -98,8 +98,9 @@ class Shrinking:
         """Ask the service for patience, or no longer: it waits while this lock is held."""
         with self._steering:
             if brake != self._is_braking and self._brake is not None and not self._over.is_set():
-                fcntl.flock(self._brake, fcntl.LOCK_EX if brake else fcntl.LOCK_UN)
-                self._is_braking = brake
+                with suppress(BlockingIOError):  # the service looks at it now: it will look again
+                    fcntl.flock(self._brake, (fcntl.LOCK_EX if brake else fcntl.LOCK_UN) | fcntl.LOCK_NB)
+                    self._is_braking = brake
 
     def _work(self) -> None:
         while not self._over.is_set():

@@ -8,9 +8,7 @@ service alone.
 from __future__ import annotations
 
 import os
-import select
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from pathlib import Path
 from threading import Timer
 
 from powercut.errors import EnvironmentFailure
+from powercut.guard.check_up import ask, one_ends_within
 from powercut.guard.endings import OF_A_SHELL, Ending, place_calls, read_fault, remember, remembered, source_of
 from powercut.guard.housekeeping import Housekeeping
 from powercut.guard.log import GuardLog, has_changes, last_segment, segments_of
@@ -29,7 +28,6 @@ from powercut.guard.reclaim import VERSIONS
 from powercut.guard.shrinking import Shrinking
 from powercut.guard.signals import HandingOn, end
 
-_LOOK = 0.3  # seconds that a signal may wait
 _SOON = 10.0  # seconds in which most services have mapped their pools
 _POOLS = "guard sees pools that PMDK maps as a shared library; name others with --pool."
 
@@ -187,22 +185,12 @@ class Supervisor:
 
     def _wait(self, service: subprocess.Popen[bytes]) -> Ending | None:
         """Until the service ends (None), or its check says that it should."""
-        while not _ends_within(service, self._watch.every if self._watch.check else inf):
-            unwell = self._ask()
-            if unwell is not None and service.poll() is None:
+        while not one_ends_within([service], self._watch.every if self._watch.check else inf):
+            unwell = ask(self._watch.check, self._watch.timeout, service)
+            if unwell is not None:
                 end(service)
                 return unwell
         return None
-
-    def _ask(self) -> Ending | None:
-        try:
-            asked = subprocess.run(self._watch.check, timeout=self._watch.timeout, check=False)
-        except subprocess.TimeoutExpired:
-            return Ending("hang", 0)
-        except OSError as error:
-            message = f"cannot start the check {self._watch.check[0]!r}: {error.strerror}."
-            raise EnvironmentFailure("guard-check", message) from error
-        return Ending("check", asked.returncode) if asked.returncode else None
 
     def _environment(self) -> dict[str, str]:
         """What the library needs to know; nothing if there is no room for a log."""
@@ -212,23 +200,6 @@ class Supervisor:
         except NoRoomError as error:
             self._say(f"the checkpoint log cannot grow: {error}. The service runs without it [guard-log-full]")
             return {}
-
-
-def _ends_within(service: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait for its end. A signal that comes just before a wait begins is answered after it, so each is short."""
-    if service.poll() is not None:
-        return True
-    deadline = time.monotonic() + seconds
-    watched = os.pidfd_open(service.pid)
-    try:
-        while service.poll() is None:
-            left = min(_LOOK, deadline - time.monotonic())
-            if left <= 0:
-                return False
-            select.select([watched], [], [], left)
-        return True
-    finally:
-        os.close(watched)
 
 
 def _holds_something(first: Path) -> bool:
