@@ -55,6 +55,8 @@ class Cell:
 CELLS = [
     Cell("python_sync.py", (), run=(sys.executable, "{source}")),
     Cell("python_asyncio.py", (), run=(sys.executable, "{source}")),
+    Cell("python_threads.py", (), run=(sys.executable, "{source}")),
+    Cell("python_tasks.py", (), run=(sys.executable, "{source}")),
     Cell("node_sync.js", ("node",), run=("node", "{source}")),
     Cell("node_callbacks.js", ("node",), run=("node", "{source}")),
     Cell("node_promises.mjs", ("node",), run=("node", "{source}")),

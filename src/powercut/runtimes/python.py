@@ -12,6 +12,9 @@ from collections.abc import Mapping
 
 from powercut.runtimes.runtime import AGENTS, ToldFrame, joined, table_frames
 
+JOINT = "_Agent.run"
+"""The agent's function through which a thread, a pool or a loop does what was asked for."""
+
 _LIBRARY = re.compile(r"/lib(64)?/python3(\.\d+)?/|/python3\d+\.zip/|/(site|dist)-packages/")
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from powercut.runtimes.known import runtime_of, told_frames
+from powercut.runtimes.python import JOINT
 from powercut.runtimes.runtime import AGENTS
 from powercut.trace.debug_file import debug_file
 from powercut.trace.demangle import demangled, is_mangled
@@ -346,6 +347,12 @@ class _Native:
     address: int
 
 
+def _up_to_joint(frames: list[Frame]) -> list[Frame]:
+    """What a thread did for whoever asked: outside of the agent's call is the pool or the loop, which says nothing."""
+    joints = (index for index, frame in enumerate(frames) if (frame.file or "").startswith(_AGENTS))
+    return frames[: next((index for index in joints if frames[index].function == JOINT), len(frames))]
+
+
 class StackResolver:
     """Gives the frames of recorded stacks.
 
@@ -431,6 +438,7 @@ class StackResolver:
             elif kind == _PYTHON:
                 python.append(self._python_frame(ref, address))
             elif kind in (_TOLD, _ASKED):
+                python = _up_to_joint(python) if kind == _ASKED else python
                 python += self._told_frames(ref, asked=kind == _ASKED)
         python = [frame for frame in python if not (frame.file or "").startswith(_AGENTS)]
         return (self._before_interpreter(natives) if python else natives), python
