@@ -6,7 +6,7 @@
 
 enum { LONGEST = 512 };
 
-static void give_back(jvm_table jvmti, const void *memory) {
+void pc_give_back(jvm_table jvmti, const void *memory) {
     if (memory)
         JVM_CALL(jvmti, JVMTI_Deallocate, int, jvm_table, const void *)(jvmti, memory);
 }
@@ -25,7 +25,7 @@ static int line_of(jvm_table jvmti, const struct jvm_frame *frame) {
             found = lines[i].line;
         }
     }
-    give_back(jvmti, lines);
+    pc_give_back(jvmti, lines);
     return found;
 }
 
@@ -67,12 +67,12 @@ static void origin_of(jvm_table jni, jvm_object class, char *out, size_t room) {
     JVM_CALL(jni, JNI_PopLocalFrame, jvm_object, jvm_table, jvm_object)(jni, NULL);
 }
 
-static int is_of_the_jdk(const char *signature) {
+static bool is_of_the_jdk(const char *signature) {
     static const char *const own[] = {"Ljava/", "Ljavax/", "Ljdk/", "Lsun/", "Lcom/sun/"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (strncmp(signature, own[i], strlen(own[i])) == 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* "Lcom/acme/Store$Row;" as "com.acme.Store$Row"; where its package ends in `signature`. */
@@ -104,8 +104,20 @@ size_t pc_words_of(jvm_table jvmti, jvm_table jni, const struct jvm_frame *frame
     const char *folder = signature && signature[0] == 'L' ? signature + 1 : "";
     int length = snprintf(out, room, "%s.%s\t%.*s%s\t%d\t%s\n", name, method ? method : "?",
                           file ? (int)package : 0, folder, file ? file : "", line_of(jvmti, frame), origin);
-    give_back(jvmti, method);
-    give_back(jvmti, signature);
-    give_back(jvmti, file);
+    pc_give_back(jvmti, method);
+    pc_give_back(jvmti, signature);
+    pc_give_back(jvmti, file);
     return length > 0 && (size_t)length < room ? (size_t)length : 0;
+}
+
+bool pc_is_of_the_jdk(jvm_table jvmti, const struct jvm_frame *frame) {
+    jvm_object class = NULL;
+    char *signature = NULL;
+    if (JVM_CALL(jvmti, JVMTI_GetMethodDeclaringClass, int, jvm_table, jvm_method,
+                 jvm_object *)(jvmti, frame->method, &class) == 0)
+        JVM_CALL(jvmti, JVMTI_GetClassSignature, int, jvm_table, jvm_object, char **,
+                 char **)(jvmti, class, &signature, NULL);
+    bool found = signature && is_of_the_jdk(signature);
+    pc_give_back(jvmti, signature);
+    return found;
 }

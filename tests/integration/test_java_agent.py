@@ -16,7 +16,7 @@ from powercut.record.recorder import Recording, RecordOptions, record_command
 from powercut.record.workload import record
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
-from powercut.trace.symbols import StackResolver, user_frame
+from powercut.trace.symbols import StackResolver, only_own, user_frame
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "native" / "java" / "jvm.h"
@@ -57,6 +57,44 @@ class Hot {{
     }}
 }}
 """
+ASK = """\
+import java.io.*;
+import java.nio.file.*;
+import java.util.concurrent.*;
+
+class Ask {
+    static void write(String name) {
+        try {
+            Files.createFile(Path.of(name));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static Callable<Object> touch(String name) {
+        return () -> { write(name); return null; };
+    }
+
+    public static void main(String[] args) throws Exception {
+        ExecutorService pool = Executors.newFixedThreadPool(2);
+        for (int i = 0; i < 3; i++) {
+            pool.submit(touch("submit" + i)).get();
+            int j = i;
+            pool.execute(() -> write("execute" + j));
+        }
+        CompletableFuture.runAsync(() -> write("async")).get();
+        CompletableFuture.supplyAsync(() -> { write("supply"); return 0; }, pool).get();
+        pool.shutdown();
+        ScheduledExecutorService later = Executors.newScheduledThreadPool(1);
+        later.schedule(touch("later"), 1, TimeUnit.MILLISECONDS).get();
+        later.shutdown();
+        Thread thread = new Thread(() -> write("thread"));
+        thread.start();
+        thread.join();
+        write("main");
+    }
+}
+"""
 
 
 def options_in(here: Path) -> RecordOptions:
@@ -84,6 +122,22 @@ def test_each_write_of_a_hot_compiled_loop_has_its_line(tmp_path: Path) -> None:
     assert lines_of(trace, Kind.WRITE) == {"Hot.io:8": WRITES, "Hot.nio:13": WRITES}
     assert lines_of(trace, Kind.OUTPUT) == {f"Hot.main:{line}": 1}
     assert (tmp_path / "trace.err").read_text() == "done\n"
+
+
+@needs_java
+def test_who_asked_threads_and_executors_is_told(tmp_path: Path) -> None:
+    (tmp_path / "Ask.java").write_text(ASK)
+    subprocess.run(["javac", "Ask.java"], cwd=tmp_path, check=True)
+    trace = recorded(tmp_path, "java", "-cp", str(tmp_path), "Ask").trace
+    resolver, lines, found = StackResolver.of(trace), ASK.splitlines(), {}
+    for event in trace.events[trace.of_kind(Kind.CREATE)]:
+        name = trace.string(int(event["path"])).decode()
+        own = only_own(resolver.frames(int(event["stack"])))
+        found[name] = [lines[frame.line - 1].strip().partition("(")[0] for frame in own if frame.asked and frame.line]
+    submitted = {f"{way}{number}": [f"pool.{way}"] for way in ("submit", "execute") for number in range(3)}
+    asynchronous = {"async": ["CompletableFuture.runAsync"], "supply": ["CompletableFuture.supplyAsync"]}
+    others = {"later": ["later.schedule"], "thread": ["thread.start"], "main": []}
+    assert found == submitted | asynchronous | others
 
 
 def test_a_program_that_does_not_start_with_agents_is_recorded_without_them(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ CELLS = [
         "java_interpreted",
     ),
     Cell("JavaNio.java", ("java", "javac"), ("javac", "{source}"), ("java", "-cp", "{here}", "JavaNio")),
+    Cell("JavaPools.java", ("java", "javac"), ("javac", "{source}"), ("java", "-cp", "{here}", "JavaPools")),
     Cell("c.c", ("gcc",), ("gcc", "-g", "-o", "{program}", "{source}")),
     Cell("cpp.cpp", ("g++",), ("g++", "-g", "-std=c++17", "-o", "{program}", "{source}")),
 ]
