@@ -225,7 +225,7 @@ static void on_fork(struct tracer *tracer, struct pc_thread *parent, int kind) {
     event.flags = is_thread ? PC_FLAG_THREAD : 0;
     pc_emit(tracer->recorder, &event);
     if (!is_thread && tracer->recorder->stacks != NULL)
-        pc_stacks_fork(tracer->recorder->stacks, parent->tgid, tid);
+        pc_stacks_fork(tracer->recorder->stacks, parent->tgid, parent->tid, tid);
     if (!is_thread && tracer->recorder->grind != NULL)
         pc_grind_fork(tracer->recorder->grind, parent->tgid, tid);
     struct pc_thread *child = pc_threads_find(&tracer->threads, tid);

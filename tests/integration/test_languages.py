@@ -60,6 +60,8 @@ CELLS = [
     Cell("node_sync.js", ("node",), run=("node", "{source}")),
     Cell("node_callbacks.js", ("node",), run=("node", "{source}")),
     Cell("node_promises.mjs", ("node",), run=("node", "{source}")),
+    Cell("ruby.rb", ("ruby",), run=("ruby", "{source}")),
+    Cell("perl.pl", ("perl",), run=("perl", "{source}")),
     Cell("go.go", ("go",), ("go", "build", "-o", "{program}", "{source}")),
     Cell("go.go", ("go",), ("go", "build", "-ldflags", "-s -w", "-o", "{program}", "{source}"), name="go_stripped"),
     Cell("rust.rs", ("rustc",), ("rustc", "-g", "-o", "{program}", "{source}")),

@@ -10,8 +10,11 @@ from powercut.findings.idioms import how_to
 STATE = SavedState("xfs", 0, 0, "issued", ())
 
 
-def finding_at(file: str | None, *what: str, inside: tuple[StackFrame, ...] = (), asked: str = "") -> Finding:
-    lost = Location(file, 3, "save", "lost", "the write", (*inside, StackFrame("save", file, 3)), asked=asked)
+def finding_at(
+    file: str | None, *what: str, inside: tuple[StackFrame, ...] = (), asked: str = "", process: str = ""
+) -> Finding:
+    frames = (*inside, StackFrame("save", file, 3))
+    lost = Location(file, 3, "save", "lost", "the write", frames, asked=asked, process=process)
     survived = Location(file, 4, "save", "survived", "the rename")
     syncs = tuple(AddedSync(one, 1, 2) for one in what)
     kind, fix = FindingKind.UNPERSISTED, Fix("call fsync", True, "model", syncs)
@@ -43,6 +46,11 @@ FILEBUF = (StackFrame("std::basic_filebuf<char, std::char_traits<char> >::sync()
             finding_at("/a.cc", "file", inside=FILEBUF),
             "in C++: stream.flush(), then open the file again and fsync that descriptor (a stream has none)",
         ),
+        (finding_at("/a.rb", "data"), "in Ruby: f.flush, then f.fdatasync"),
+        (finding_at("/a.pl", "file"), "in Perl: $f->flush, then $f->sync (use IO::Handle)"),
+        (finding_at(None, "file", process="php8.2 a.php"), "in PHP: fsync($f)"),
+        (finding_at(None, "data", "directory", process="/bin/mv a b"), "in a shell: sync -d FILE; and sync FOLDER"),
+        (finding_at(None, "file", process="/opt/server"), ""),
         (finding_at("/a.zig", "file"), ""),
         (finding_at(None, "file"), ""),
         (finding_at("/a.py"), ""),

@@ -105,6 +105,16 @@ def test_a_stack_has_one_joint_where_it_was_asked_for() -> None:
     assert [step.words for step in steps(place)] == ["main", "asked for by save", "write"]
 
 
+def test_a_compiled_program_that_a_script_started_has_its_own_lines_first() -> None:
+    script = Frame("main", "/app/run.pl", 3, None, language="perl", asked=True)
+    own = Frame("save", "/app/save.c", 7, "/app/save")
+    copy = Frame("copy_file_range", None, None, "/usr/bin/cp")
+    assert only_own([own, script]) == [own, script]
+    assert only_own([copy, script]) == [script]
+    inside = Frame("save", "/app/run.pl", 2, None, language="perl")
+    assert only_own([own, inside, script]) == [inside, script]
+
+
 def test_lines_of_java_are_found_beside_the_classes_and_in_the_sources_of_a_build(tmp_path: Path) -> None:
     source = tmp_path / "app" / "src" / "main" / "java" / "com" / "acme" / "Store.java"
     source.parent.mkdir(parents=True)

@@ -26,6 +26,7 @@ struct process {
     uint64_t backoff;
     uint64_t reach; /* bytes above the stack pointer that captures needed lately */
     struct pc_pyprocess python;
+    struct pc_told_stack asked; /* for the process, by whoever started it */
 };
 
 struct pc_stacks {
@@ -85,10 +86,15 @@ void pc_stacks_gone(struct pc_stacks *s, pid_t tgid) {
 }
 
 void pc_stacks_exec(struct pc_stacks *s, pid_t tgid) {
+    const struct process *before = *find(s, tgid);
+    struct pc_told_stack asked = before ? before->asked : (struct pc_told_stack){0, 0};
     pc_stacks_gone(s, tgid); /* modules and rows stay: they belong to files, not to processes */
+    struct process *after = asked.id ? get(s, tgid) : 0;
+    if (after)
+        after->asked = asked;
 }
 
-void pc_stacks_fork(struct pc_stacks *s, pid_t parent, pid_t child) {
+void pc_stacks_fork(struct pc_stacks *s, pid_t parent, pid_t thread, pid_t child) {
     pc_stacks_gone(s, child); /* a process id used again */
     struct process *from = *find(s, parent), *to = from ? get(s, child) : 0;
     if (!to)
@@ -96,6 +102,11 @@ void pc_stacks_fork(struct pc_stacks *s, pid_t parent, pid_t child) {
     to->lineage = from->lineage;
     to->maps = pc_maps_share(from->maps);
     to->python = from->python;
+    pc_told_fork(s->told, from->lineage, thread, child);
+    pc_memory_start(&s->memory, thread);
+    to->asked = pc_told_by(s->told, (struct pc_teller){from->lineage, thread}, &s->memory);
+    if (to->asked.id == 0)
+        to->asked = from->asked;
 }
 
 void pc_stacks_free(struct pc_stacks *s) {
@@ -240,6 +251,8 @@ uint32_t pc_stack_capture(struct pc_stacks *s, pid_t tgid, pid_t tid, const stru
     pc_told_now(s->told, (struct pc_teller){p->lineage, tid}, &s->memory, regs, &here, &asked);
     if (here.id || asked.id)
         s->native.count = before_runtime(&s->native);
+    else
+        asked = p->asked;
     emit_native(s);
     unsigned count = s->native.count;
     if (p->maps->python) {

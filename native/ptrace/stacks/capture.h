@@ -29,7 +29,9 @@ void pc_stacks_told(struct pc_stacks *stacks, pid_t tgid, pid_t tid, uint64_t ad
 void pc_stacks_keep_names(struct pc_stacks *stacks);
 uint64_t pc_stacks_name(const struct pc_stacks *stacks, uint32_t id);
 void pc_stacks_exec(struct pc_stacks *stacks, pid_t tgid);
-void pc_stacks_fork(struct pc_stacks *stacks, pid_t parent, pid_t child);
+/* A thread of `parent` started a process: what that does, also as another program, was asked for by whatever
+ * stack a runtime told of the thread. */
+void pc_stacks_fork(struct pc_stacks *stacks, pid_t parent, pid_t thread, pid_t child);
 void pc_stacks_gone(struct pc_stacks *stacks, pid_t tgid);
 void pc_stacks_free(struct pc_stacks *stacks);
 

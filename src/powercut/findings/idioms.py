@@ -6,6 +6,7 @@ system call says it already (C with descriptors), or where nobody knows the lang
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -40,7 +41,10 @@ def how_to(finding: Finding) -> str:
 
 
 def _language(place: Location) -> _Language | None:
-    suffix = PurePath(place.file or "").suffix
+    if place.file is None:
+        program = PurePath(place.process.partition(" ")[0]).name
+        return next((language for name, language in _PROGRAMS if name.fullmatch(program)), None)
+    suffix = PurePath(place.file).suffix
     return next((language for language in _LANGUAGES if suffix in language.suffixes), None)
 
 
@@ -69,6 +73,26 @@ def _node(what: str, place: Location, finding: Finding) -> str:
     if promises and name:
         return f"await handle.{name.replace('fsync', 'sync').replace('fdatasync', 'datasync')}()"
     return f"fs.{name}(fd, done)" if name and place.asked else f"fs.{name}Sync(fd)" if name else ""
+
+
+def _ruby(what: str, place: Location, finding: Finding) -> str:
+    calls = {_FOLDER: "File.open(folder) { |d| d.fsync }", _FILE: "f.fsync", _DATA: "f.flush, then f.fdatasync"}
+    return calls.get(what, "")
+
+
+def _perl(what: str, place: Location, finding: Finding) -> str:
+    if what == _FOLDER:
+        return "use IO::Handle; sysopen my $d, $folder, 0; $d->sync"
+    return "$f->flush, then $f->sync (use IO::Handle)" if what in (_FILE, _DATA) else ""
+
+
+def _php(what: str, place: Location, finding: Finding) -> str:
+    calls = {_FOLDER: "$d = fopen($folder, 'r'); fsync($d); fclose($d)", _FILE: "fsync($f)", _DATA: "fdatasync($f)"}
+    return calls.get(what, "")
+
+
+def _shell(what: str, place: Location, finding: Finding) -> str:
+    return {_FOLDER: "sync FOLDER", _FILE: "sync FILE", _DATA: "sync -d FILE"}.get(what, "")
 
 
 def _java(what: str, place: Location, finding: Finding) -> str:
@@ -108,6 +132,20 @@ _LANGUAGES = (
     _Language("Java", (".java",), _java),
     _Language("Go", (".go",), _go),
     _Language("Rust", (".rs",), _rust),
+    _Language("Ruby", (".rb", ".ru", ".rake"), _ruby),
+    _Language("Perl", (".pl", ".pm", ".t"), _perl),
+    _Language("PHP", (".php",), _php),
+    _Language("a shell", (".sh", ".bash"), _shell),
     _Language("C", (".c", ".h"), _c),
     _Language("C++", (".cpp", ".cc", ".cxx", ".hpp", ".hh", ".C"), _cpp),
 )
+_PROGRAMS = tuple(
+    (re.compile(names), next(language for language in _LANGUAGES if language.title == title))
+    for names, title in (
+        (r"ruby[\d.]*", "Ruby"),
+        (r"perl[\d.]*", "Perl"),
+        (r"php[\d.]*", "PHP"),
+        (r"(ba|da|z|k|a)?sh|busybox|mv|cp|ln|rm|mkdir|touch|tee|dd|cat|install|rsync|sed|truncate|tar|gzip", "a shell"),
+    )
+)
+"""Of whose lines nothing is known: the program that made the call."""

@@ -16,6 +16,7 @@ from powercut.trace.symbols import (
     StackResolver,
     Symbolizer,
     in_c_library,
+    is_runtime,
     only_own,
     own_frames,
     plain_name,
@@ -65,8 +66,15 @@ class Places:
         return self.with_process(place_of(user_frame(frames), frames, role, what), event)
 
     def with_process(self, place: Location, event: int) -> Location:
-        """The place of an event; where no line of it is the program's own, with the command line that ran."""
-        return place if only_own(self.frames(event)) else replace(place, process=self._processes.command(event))
+        """The place of an event; where no line of it is the program's own, with the command line that ran.
+
+        Of a runtime that tells no lines, the script is the place: its own functions differ from build to build.
+        """
+        if only_own(self.frames(event)):
+            return place
+        frame = next((frame for frame in place.frames if frame.function == place.function), None)
+        script = self._processes.script(event) if frame is not None and is_runtime(frame.module) else ""
+        return replace(place, process=self._processes.command(event), function=script or place.function)
 
     def apart(self, one: int, other: int) -> tuple[Frame, Frame] | None:
         """Where the user's own callers of two events part: a helper that both go through says nothing.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import shlex
 from collections import defaultdict
+from pathlib import PurePath
 
 from powercut.trace.layout import Flag, Kind
 from powercut.trace.reader import Trace
@@ -30,6 +31,11 @@ class Processes:
         since, commands = self._known.get(int(self._trace.events[event]["pid"]), ([], []))
         at = bisect.bisect_right(since, event) - 1
         return commands[at] if at >= 0 else ""
+
+    def script(self, event: int) -> str:
+        """The same without folders and arguments: the program and what it runs, "php save.php"."""
+        words = [word for word in self.command(event).split() if not word.startswith("-")]
+        return " ".join(PurePath(word.strip("'")).name for word in words[:2])
 
     def _read(self) -> dict[int, tuple[list[int], list[str]]]:
         known: defaultdict[int, tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from powercut.findings.finding import Location
 from powercut.findings.sources import sources
+from powercut.trace.symbols import is_runtime
 
 _OF_GO_RUN = "/go-build"  # in the path of a program that `go run` has built
 
@@ -35,4 +37,7 @@ def line_hint(locations: Sequence[Location]) -> list[str]:
     modules = {frame.module for location in compiled for frame in location.frames if frame.module}
     if any(_OF_GO_RUN in module for module in modules):
         return ["  no line is known: go run has removed the program it built. Test what go build makes"]
+    scripted = sorted(PurePath(module).name for module in modules if is_runtime(module))
+    if scripted:
+        return [f"  no line is known: powercut learns no lines from {scripted[0]} here (see docs/runtimes.md)"]
     return ["  no line is known: compile the program with -g to see lines"]

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from powercut.native_programs import java_agent
 from powercut.runtimes.java import Java
 from powercut.runtimes.node import Node
+from powercut.runtimes.perl import Perl
 from powercut.runtimes.python import Python
+from powercut.runtimes.ruby import Ruby
 from powercut.runtimes.runtime import AGENTS, Runtime, ToldFrame
 
-RUNTIMES: tuple[Runtime, ...] = (Node(), Python(), Java())
+RUNTIMES: tuple[Runtime, ...] = (Node(), Python(), Java(), Ruby(), Perl())
 _BY_LANGUAGE = {runtime.language: runtime for runtime in RUNTIMES}
 
 

@@ -232,8 +232,13 @@ def _user_python_file(file: str | None) -> bool:
     return file is not None and not file.startswith("<") and _STANDARD_LIBRARY.search(file) is None
 
 
-_RUNTIME = re.compile(r"(node(js)?|deno|bun|java|ruby|perl|php|lua|luajit|beam\.smp|guile|Rscript|R)[\d.]*")
+_RUNTIME = re.compile(r"(node(js)?|deno|bun|java|ruby|perl|php|lua|luajit|beam\.smp|guile|Rscript|R|dotnet|mono)[\d.]*")
 """Programs that run those of the user: lines of their own source tell nobody which mistake it is."""
+
+
+def is_runtime(module: str | None) -> bool:
+    """Whether a file is a program that runs those of the user."""
+    return _RUNTIME.fullmatch(posixpath.basename(module or "")) is not None
 
 
 def is_own(frame: Frame) -> bool:
@@ -245,15 +250,18 @@ def is_own(frame: Frame) -> bool:
         return runtime is not None and frame.line is not None and runtime.is_own(frame.function, frame.file)
     if frame.line is None or in_c_library(frame) or _SYSTEM_LIBRARY.match(frame.module or ""):
         return False
-    if _RUNTIME.fullmatch(posixpath.basename(frame.module or "")):
+    if is_runtime(frame.module):
         return False
     return _LIBRARY_SOURCE.match(frame.file or "") is None
 
 
 def only_own(frames: Sequence[Frame]) -> list[Frame]:
     """The frames that are the user's own, innermost first; under an interpreter only its language counts."""
-    interpreted = any(frame.interpreted for frame in frames)
-    return [frame for frame in frames if frame.interpreted == interpreted and is_own(frame)]
+    own = [frame for frame in frames if is_own(frame)]
+    compiled = [frame for frame in own if not frame.interpreted]
+    if any(frame.interpreted and not frame.asked for frame in frames) or not compiled:
+        return [frame for frame in own if frame.interpreted] if any(frame.interpreted for frame in frames) else own
+    return own  # a compiled program of the user's, which a script may have started
 
 
 def user_frame(frames: Sequence[Frame]) -> Frame | None:

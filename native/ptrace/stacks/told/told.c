@@ -114,6 +114,12 @@ struct pc_range pc_told_range(const struct pc_told *told, struct pc_teller telle
     return slot ? (struct pc_range){slot->value, sizeof(struct pc_told_slot)} : (struct pc_range){0, 0};
 }
 
+void pc_told_fork(struct pc_told *told, uint64_t lineage, pid_t parent, pid_t child) {
+    const struct entry *slot = slot_of(told, (struct pc_teller){lineage, parent});
+    if (slot)
+        keep(&told->slots, key_of(lineage, &child, sizeof child), slot->value, 0);
+}
+
 static struct pc_told_stack stack_of(const struct pc_told *told, uint64_t key) {
     const struct entry *stack = entries_find(&told->stacks, key);
     return stack ? (struct pc_told_stack){(uint32_t)stack->value, stack->name} : (struct pc_told_stack){0, 0};
@@ -165,13 +171,24 @@ void pc_told_now(struct pc_told *told, struct pc_teller teller, struct pc_target
     }
 }
 
+struct pc_told_stack pc_told_by(const struct pc_told *told, struct pc_teller teller,
+                                struct pc_target_memory *memory) {
+    struct pc_told_slot now = {0, 0, 0};
+    const struct entry *slot = slot_of(told, teller);
+    if (!slot || !pc_memory_read(memory, slot->value, &now, sizeof now))
+        return (struct pc_told_stack){0, 0};
+    struct pc_told_stack here = numbered(told, teller.lineage, now.here);
+    return here.id && now.limit == 0 ? here : numbered(told, teller.lineage, now.asked);
+}
+
 bool pc_told_is_runtime(const struct pc_module *module) {
-    static const char *const names[] = {"node",      "nodejs",     "libnode.so", "libuv.so",
-                                        "libjvm.so", "libjava.so", "libnio.so",  "java"};
+    static const char *const names[] = {"node",       "nodejs",    "libnode.so", "libuv.so", "libjvm.so",
+                                        "libjava.so", "libnio.so", "java",       "ruby",     "libruby",
+                                        "libruby-3",  "perl",      "libperl.so"};
     const char *slash = strrchr(module->path, '/'), *file = slash ? slash + 1 : module->path;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t length = strlen(names[i]);
-        if (strncmp(file, names[i], length) == 0 && (file[length] == '\0' || file[length] == '.'))
+        if (strncmp(file, names[i], length) == 0 && strchr(".0123456789", file[length]))
             return true;
     }
     return false;

@@ -36,6 +36,9 @@ void pc_told_free(struct pc_told *told);
 void pc_told_hear(struct pc_told *told, struct pc_teller teller, uint64_t address, const uint8_t *data,
                   size_t length);
 
+/* A thread forked a process, whose memory is the same: so is the slot, until it says otherwise. */
+void pc_told_fork(struct pc_told *told, uint64_t lineage, pid_t parent, pid_t child);
+
 /* Where to look for what a thread says of itself: to be fetched before pc_told_now. Size 0: nowhere. */
 struct pc_range pc_told_range(const struct pc_told *told, struct pc_teller teller);
 
@@ -43,6 +46,10 @@ struct pc_range pc_told_range(const struct pc_told *told, struct pc_teller telle
 void pc_told_now(struct pc_told *told, struct pc_teller teller, struct pc_target_memory *memory,
                  const struct user_regs_struct *regs, struct pc_told_stack *here,
                  struct pc_told_stack *asked);
+
+/* What a thread says that it does, or else who asked for that: what it starts was asked for there. */
+struct pc_told_stack pc_told_by(const struct pc_told *told, struct pc_teller teller,
+                                struct pc_target_memory *memory);
 
 /* Whether a file holds a runtime, whose frames a told stack says better. */
 bool pc_told_is_runtime(const struct pc_module *module);
