@@ -20,7 +20,7 @@ static bool is_sound(const History *h) {
     for (Py_ssize_t u = 0; u < h->update_count; u++) {
         if (h->start[u] < 0 || h->length[u] < 0 || h->start[u] > NEVER || h->length[u] > NEVER ||
             !pc_is_object(h, h->obj[u]) || (h->kind[u] == DATA && !inside(h, h->data[u], h->length[u])) ||
-            (h->kind[u] == FILL && h->fresh[u] != NEVER && h->data[u] >= u)) {
+            (h->kind[u] == FILL && h->fresh[u] && h->data[u] >= u)) {
             PyErr_Format(PyExc_ValueError, "update %zd points outside of the trace", u);
             return false;
         }
@@ -74,7 +74,7 @@ static bool take_buffers(History *h) {
     Py_ssize_t n = h->update_count = items(&b[0], 1, -1, "kind");
     bool columns = items(&b[1], 4, n, "obj") >= 0 && items(&b[2], 8, n, "start") >= 0 &&
                    items(&b[3], 8, n, "length") >= 0 && items(&b[4], 8, n, "data") >= 0 &&
-                   items(&b[5], 8, n, "fresh") >= 0 && items(&b[6], 8, n, "guaranteed") >= 0;
+                   items(&b[5], 1, n, "fresh") >= 0 && items(&b[6], 8, n, "guaranteed") >= 0;
     h->block_count = items(&b[8], 8, -1, "block_keys");
     h->size_count = items(&b[11], 4, -1, "size_updates");
     h->cut_count = items(&b[12], 4, -1, "cut_updates");
@@ -212,7 +212,7 @@ int64_t pc_data_from(const History *h, int32_t file, int64_t offset) {
 }
 
 bool pc_shows_lost(const History *h, const Survivors *s, int32_t u) {
-    if (!h->garbage || h->kind[u] != FILL || h->fresh[u] == NEVER) {
+    if (!h->garbage || h->kind[u] != FILL || !h->fresh[u]) {
         return false;
     }
     return s == NULL || (u < s->issued && (h->data[u] < 0 || pc_survives(s, (int32_t)h->data[u])));

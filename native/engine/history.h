@@ -31,7 +31,8 @@ typedef struct {
     /* Columns: one entry for each update. */
     const int8_t *kind;
     const int32_t *obj;
-    const int64_t *start, *length, *data, *fresh, *guaranteed;
+    const int64_t *start, *length, *data, *guaranteed;
+    const int8_t *fresh;
     /* The trace file, which `data` points into. */
     const uint8_t *trace;
     int64_t trace_size;

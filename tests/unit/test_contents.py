@@ -95,7 +95,7 @@ def twin(world: World, moment: Moment, file: int = FILE) -> tuple[bytes, int]:
         kind, start, length = updates.kind[update], updates.start[update], updates.length[update]
         if not moment.survives(world, update):
             cut = updates.data[update]
-            shows = world.garbage and kind == UpdateKind.FILL and updates.fresh[update] != NEVER
+            shows = world.garbage and kind == UpdateKind.FILL and updates.fresh[update]
             if shows and (cut < 0 or moment.survives(world, cut)):
                 content[start : start + length] = bytes([GARBAGE]) * length
         elif kind == UpdateKind.DATA:
@@ -137,7 +137,7 @@ def fill_world(world: World, rng: random.Random, count: int, words: float, cuts:
             start = rng.choice((0, BLOCK, rng.randrange(END - 1)))
             length = min(END - start, rng.choice((BLOCK, rng.randint(1, 300), rng.randint(1, 9000))))
         if rng.random() < 0.2:
-            fresh = rng.choice((start, start, NEVER))
+            fresh = rng.choice((True, True, False))
             cut = rng.choice((-1, last_cut))
             world.add(UpdateKind.FILL, guaranteed, start=start, length=length, fresh=fresh, data=cut)
         data = rng.randrange(len(POOL) - length)

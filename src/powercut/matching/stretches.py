@@ -60,7 +60,7 @@ def effect_of(timeline: Timeline, update: int) -> Effect:
     if kind == UpdateKind.ZERO:
         return Effect(start, start + length, -1, TAME)
     if kind == UpdateKind.FILL:
-        is_wild = timeline.row.exposed is Exposed.GARBAGE and updates.fresh[update] != NEVER
+        is_wild = timeline.row.exposed is Exposed.GARBAGE and bool(updates.fresh[update])
         return Effect(start, start + length, -1, updates.data[update] if is_wild else TAME)
     raise LookupError(f"no rule says what an update of kind {kind} does to bytes")
 

@@ -96,7 +96,7 @@ class Guarantees:
     def _is_over_old(self, update: int) -> bool:
         """Whether an update writes over old data: what is new in a file is followed by a size."""
         kind, after = self._updates.kind, update + 1
-        if kind[update] not in _WRITTEN or self._updates.fresh[update] != NEVER:
+        if kind[update] not in _WRITTEN or self._updates.fresh[update]:
             return False
         obj, event = self._updates.obj, self._updates.event
         is_new = after < len(kind) and kind[after] == UpdateKind.SIZE and event[after] == event[update]

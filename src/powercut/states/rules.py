@@ -279,7 +279,7 @@ class Rules:
         """Append that new bytes of a file are zeros: where this is lost and data does not come, garbage shows."""
         cut = self._last_cut.get(obj, -1)  # if it is lost, the bytes are still the old ones
         needs = [cut] if cut >= 0 else []
-        clearing = self._add(UpdateKind.FILL, obj, needs, False, start=start, length=end - start, fresh=start, data=cut)
+        clearing = self._add(UpdateKind.FILL, obj, needs, False, start=start, length=end - start, fresh=True, data=cut)
         self._waiting.of_object[obj].append(clearing)
 
     def _pieces(self, position: int, end: int) -> Iterator[tuple[int, int]]:

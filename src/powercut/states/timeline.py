@@ -49,6 +49,7 @@ class Timeline:
         self.trace = trace
         self.row = row
         self.updates = rules.apply()
+        trace.let_go()
         self.tree = rules.tree
         self.notes = rules.notes
         self.subjects = rules.subjects

@@ -12,8 +12,6 @@ from enum import IntEnum
 
 from powercut.states.state import NEVER
 
-_NEVER = array("q", [NEVER]).tobytes()
-
 
 class UpdateKind(IntEnum):
     """What an update changes."""
@@ -25,8 +23,8 @@ class UpdateKind(IntEnum):
     ENTRY = 5  # names change: `start` is the first of `length` effects, which happen together
     MODE = 6  # permission bits become `start`
     XATTR = 7  # attribute `start` (a name number) becomes blob `data` of `length` bytes, or goes (data -1)
-    FILL = 8  # bytes `start` to `start + length` of a block are written as zeros. If `fresh` is not NEVER, they lay
-    #           behind the end of the file: where this is lost, garbage shows, if `data` (a truncate, or -1) survived
+    FILL = 8  # bytes `start` to `start + length` of a block are written as zeros. If they are `fresh`, they lay behind
+    #           the end of the file: where this is lost, garbage shows, if `data` (a truncate, or -1) survived
 
 
 class Updates:
@@ -39,7 +37,7 @@ class Updates:
         self.start = array("q")
         self.length = array("q")
         self.data = array("q")
-        self.fresh = array("q")
+        self.fresh = array("b")
         self.guaranteed = array("q")
         self.first_need = array("q", [0])  # needs of update u: needs[first_need[u]:first_need[u + 1]]
         self.needs = array("i")
@@ -63,7 +61,7 @@ class Updates:
         start: int = 0,
         length: int = 0,
         data: int = 0,
-        fresh: int = NEVER,
+        fresh: int = False,
     ) -> int:
         """Append an update; its number."""
         number = len(self.kind)
@@ -90,7 +88,7 @@ class Updates:
         self.start.frombytes(start)
         self.length.frombytes(length)
         self.data.frombytes(data)
-        self.fresh.frombytes(_NEVER * count)
+        self.fresh.frombytes(bytes(count))
         self.guaranteed.frombytes(guaranteed)
         self.first_need.frombytes(need_ends)
         self.needs.frombytes(needs)

@@ -124,7 +124,7 @@ class Removal:
         updates = self.timeline.updates
         return (
             self.timeline.row.exposed is Exposed.GARBAGE
-            and updates.fresh[update] != NEVER
+            and bool(updates.fresh[update])
             and updates.obj[update] in self._cut
             and not self._is_nameless(updates.obj[update], lost)
         )

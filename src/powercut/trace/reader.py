@@ -138,6 +138,10 @@ class Trace:
         """The events as they stand in the file: a run of memory records is one event."""
         return self._written
 
+    def let_go(self) -> None:
+        """Give back the pages that were read: after a pass over all events, most of them are not asked for again."""
+        let_go(self._buffer)
+
     @property
     def content(self) -> mmap.mmap | bytes:
         """The whole file."""

@@ -58,6 +58,7 @@ class Representatives:
 def representatives_of(timeline: Timeline) -> Representatives:
     """The behaviors of a timeline and their groups."""
     operations = operations_of(timeline)
+    timeline.trace.let_go()
     types = known_types(operations)
     found = Representatives(operations, parts_of(operations), heuristics=_heuristics(operations, types))
     different: dict[int, Behavior] = {}
