@@ -139,8 +139,8 @@ def cli(ctx: click.Context) -> None:
 
     \b
     Exit codes: 0 no findings, 1 findings, 2 wrong usage, 3 the program or the
-    machine failed, 4 the budget ended before anything was tested, 130 interrupted
-    before anything was found.
+    machine failed, 4 the budget ended before anything was tested or while the
+    check hung, 130 interrupted before anything was found.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -182,7 +182,7 @@ def _ended_by_itself(run: SavedRun, settings: Settings) -> bool:
     """Whether a search came to its end before its budget did."""
     most = settings.max_states
     in_time = run.seconds < seconds(settings.budget) and (most is None or run.states["tested"] < most)
-    return in_time and not run.interrupted
+    return in_time and not run.interrupted and not run.states.get("unexplained")
 
 
 def _outcome(finding: Finding, run: SavedRun, seen: Finding | None, *, ended: bool) -> TriedOutcome:
@@ -193,7 +193,8 @@ def _outcome(finding: Finding, run: SavedRun, seen: Finding | None, *, ended: bo
 
 
 def _came_as_far(finding: Finding, run: SavedRun) -> bool:
-    return not run.interrupted and covered(run.states) >= max(finding.reached, 1)
+    unknown = run.states.get("unanswered") or run.states.get("unexplained")  # each may show the finding again
+    return not run.interrupted and not unknown and covered(run.states) >= max(finding.reached, 1)
 
 
 def _keep(folder: Path, name: str, tried: Tried) -> None:
