@@ -182,3 +182,17 @@ def test_a_suite_without_crash_tests_loads_nothing_heavy(pytester: pytest.Pytest
         """
     )
     run(pytester, "-p", "no:xdist").assert_outcomes(passed=1)
+
+
+def test_a_check_that_hangs_beyond_the_budget_is_no_pass(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import time
+        def test_saving(crash_test, tmp_path):
+            def check(folder):
+                if not (folder / "f").exists():
+                    time.sleep(60)
+            crash_test(lambda: (tmp_path / "f").write_text("x"), check)
+    """)
+    ended = run(pytester, "--powercut-budget", "1s", "--powercut-timeout", "60", "--powercut-fs", "xfs")
+    ended.assert_outcomes(failed=1)
+    assert "No findings. No verdict on " in ended.stdout.str()
