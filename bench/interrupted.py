@@ -18,6 +18,7 @@ import random
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -52,7 +53,7 @@ class World:
         (self.here / "check").write_text(CHECK)
         arguments = ["test", "--dir", "data", "--check", "sh check", "--no-cache", "--budget", "3s"]
         arguments += ["--", "sh", "-c", SAVE]
-        command = [sys.executable, "-m", "powercut", *arguments]
+        command = [os.path.join(sysconfig.get_path("scripts"), "powercut"), *arguments]
         with open(self.here / "errors", "wb") as errors:
             return subprocess.Popen(
                 command, cwd=self.here, env=self.env, stdout=subprocess.DEVNULL, stderr=errors, process_group=0

@@ -30,13 +30,14 @@ static void hold_interrupts(void) {
 
 int main(int argc, char **argv) {
     char path[PATH_MAX + sizeof BESIDE];
-    const char *own = (const char *)getauxval(AT_EXECFN);
+    const char *own = (const char *)getauxval(AT_EXECFN), *wanted = argv[0];
     if (own != NULL && realpath(own, path) != NULL) {
-        strcat(path, BESIDE);
+        wanted = strcat(path, BESIDE);
         hold_interrupts();
         execv(path, argv);
     }
-    fprintf(stderr, "powercut: cannot start the program beside this one: %s. Install powercut again.\n",
-            strerror(errno));
+    fprintf(stderr,
+            "powercut: cannot start %s: %s. The Python in its first line must be there, and yours to run.\n",
+            wanted, strerror(errno));
     return FAILED;
 }

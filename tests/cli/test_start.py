@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import sysconfig
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +33,12 @@ def test_programs_and_checks_may_have_as_many_threads_as_before(world: World, gi
     (world.here / "check").write_text(f"{as_given} && {(world.here / 'check').read_text()}")
     ended = world.test(workload=f"{as_given} && {SAFE}")
     assert ended.code == 0, ended
+
+
+def test_a_command_whose_python_is_gone_says_so(tmp_path: Path) -> None:
+    shutil.copy(Path(sysconfig.get_path("scripts")) / "powercut", tmp_path)
+    (tmp_path / "powercut-python").write_text("#!/no/python\n")
+    (tmp_path / "powercut-python").chmod(0o755)
+    done = subprocess.run([tmp_path / "powercut", "--version"], capture_output=True, text=True)
+    said = "No such file or directory. The Python in its first line must be there, and yours to run.\n"
+    assert (done.returncode, done.stderr) == (3, f"powercut: cannot start {tmp_path}/powercut-python: {said}")
