@@ -13,7 +13,7 @@ COMPILERS_STAMP := $(VENV)/.powercut-compilers
 DIST_STAMP := $(VENV)/.powercut-dist
 INSTALL := -m pip install --quiet --disable-pip-version-check
 C_FORMAT := $(shell find native -name '*.[ch]')
-NATIVE := $(C_FORMAT) $(shell find native -name '*.S')
+NATIVE := $(C_FORMAT) $(shell find native -name '*.S') native/start/powercut-python
 
 .PHONY: setup demo test test-ray test-kernel lint format bench bench-quick dist site clean
 

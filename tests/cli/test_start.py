@@ -35,6 +35,12 @@ def test_programs_and_checks_may_have_as_many_threads_as_before(world: World, gi
     assert ended.code == 0, ended
 
 
+def test_the_command_is_called_as_the_user_calls_it() -> None:
+    command = Path(sysconfig.get_path("scripts")) / "powercut"
+    done = subprocess.run([command, "explore", "--nosuch"], capture_output=True, text=True)
+    assert done.stderr.endswith(" See powercut explore --help [usage]\n"), done.stderr
+
+
 def test_a_command_whose_python_is_gone_says_so(tmp_path: Path) -> None:
     shutil.copy(Path(sysconfig.get_path("scripts")) / "powercut", tmp_path)
     (tmp_path / "powercut-python").write_text("#!/no/python\n")
