@@ -26,7 +26,7 @@ from powercut.race.grammar import load_grammar
 from powercut.race.seeds import Mutator
 from tests.needs import needs_pmdk
 
-QUICKEST = {"chains": "locks-kept", "siblings": "locks-kept"}  # the race of a program that is found soonest
+QUICKEST = {"chains": "locks-kept", "siblings": "locks-kept", "segments": "locks-kept"}  # are found soonest
 COMMANDS = 24  # of a run's seed
 MARKS = {
     "inter-thread": {"stored": "WRITE", "read": "READ", "effect": "EFFECT"},
@@ -65,6 +65,8 @@ def race(program: RaceProgram, built: BuiltProgram, *options: str) -> list[dict[
     command = [str(POWERCUT), "race", "--dir", str(built.data), "--seeds", "seeds", *judges, *options]
     done = subprocess.run([*command, "--", *built.workload], cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode in (0, 1), done.stdout + done.stderr
+    candidates = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("powercut: candidate")]
+    assert len(set(candidates)) == len(candidates)
     findings = json.loads((folder / "report.json").read_text())["findings"]
     return [finding for finding in findings if finding["severity"] == "error"]
 

@@ -33,5 +33,14 @@ def test_what_pmdk_does_inside_itself_is_covered_without_being_named() -> None:
     assert AllowList({}).covers(STORE, LOAD, PMDK)
 
 
+@pytest.mark.parametrize(
+    ("function", "covered"), [("pmemobj_zalloc", False), ("pmemobj_free", False), ("pmemobj_tx_alloc", True)]
+)
+def test_what_pmdk_allocates_at_once_for_a_load_of_the_program_is_not(function: str, covered: bool) -> None:
+    effect = (*PMDK, Frame(function, None, None, "/usr/lib/x86_64-linux-gnu/libpmemobj.so.1.0.0"), *EFFECT)
+    assert AllowList({}).covers(STORE, LOAD, effect) == covered
+    assert AllowList({}).covers(STORE, PMDK, effect)
+
+
 def test_what_pmdk_stores_for_the_program_and_others_use_is_not() -> None:
     assert not AllowList({}).covers(PMDK, LOAD, EFFECT)

@@ -8,7 +8,8 @@ that checks before it uses does not overwrite it. Such places are named, with a 
 
 A place is FILE:FUNCTION or FUNCTION; both may hold * and ?. FILE is the name of a source file or of a library. An entry
 holds if a frame of the store, of the load or of the effect is there. What PMDK does inside itself is allowed as long as
-load or effect are in it: its recovery undoes or finishes its own logs.
+load or effect are in it: its recovery undoes or finishes its own logs. What it finishes stays, though: an allocation
+outside of a transaction is an effect like any other if what the program asked for depends on a load of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from pathlib import PurePath
 from powercut.trace.symbols import Frame
 
 Stack = Iterable[Frame]
-BUILTIN = {"libpmemobj.so*:*": "PMDK's recovery undoes or completes logged allocations and transactions"}
+_LIBRARY = "libpmemobj.so*"
+_ALLOCATES = ("alloc", "xalloc", "zalloc", "realloc", "zrealloc", "free", "strdup", "wcsdup", "list_insert_new")
+BUILTIN = {f"{_LIBRARY}:*": "PMDK's recovery undoes or completes logged allocations and transactions"}
 
 
 @dataclass(slots=True)
@@ -34,7 +37,9 @@ class AllowList:
 
     def covers(self, store: Stack, *uses: Stack) -> bool:
         """Whether an entry holds for what was stored, read and made; if so, that is counted."""
-        found = _first(BUILTIN, [frame for stack in uses for frame in stack])
+        load, *effects = map(tuple, uses)
+        inside = [frame for stack in (load, *effects) if stack is load or not _allocates(stack) for frame in stack]
+        found = _first(BUILTIN, inside)
         found = found or _first(self.entries, [frame for stack in (store, *uses) for frame in stack])
         if found is not None:
             self.times[found] += 1
@@ -48,6 +53,12 @@ class AllowList:
 
 def _first(places: Iterable[str], frames: list[Frame]) -> str | None:
     return next((place for place in places if any(_is_in(frame, place) for frame in frames)), None)
+
+
+def _allocates(effect: Stack) -> bool:
+    """Whether the program called a function of PMDK that allocates or frees at once, outside of a transaction."""
+    inside = [frame for frame in effect if _is_in(frame, f"{_LIBRARY}:*")]
+    return bool(inside) and _bare(inside[-1].function) in (f"pmemobj_{name}" for name in _ALLOCATES)
 
 
 def _is_in(frame: Frame, place: str) -> bool:

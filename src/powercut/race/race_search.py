@@ -34,7 +34,7 @@ from powercut.race.reproduction import Reproduction
 from powercut.race.results import RaceResults
 from powercut.race.scheduler import Task
 from powercut.race.suspicions import Shown
-from powercut.race.validation import Validator
+from powercut.race.validation import Standing, Validator
 from powercut.search.events import Found, Raced, Subscriber
 from powercut.states.timeline import Timeline
 
@@ -87,6 +87,7 @@ class RaceSearch:
     _has_clean_end: bool = False
     _slowest: float = 0.0  # seconds, of executions that ended well
     _told: SimpleQueue[Finding] = field(default_factory=SimpleQueue)
+    _listed: set[str] = field(default_factory=set)  # ids of what was told
     _error: BaseException | None = None
 
     @property
@@ -134,12 +135,20 @@ class RaceSearch:
         found = self._next_told(seconds)
         news = found is not None
         while found is not None:
-            self.tell(Found(found))
+            if not self._is_listed(found):
+                self.tell(Found(found))
             found = self._next_told(0.0)
         if news:
             self.save()
         clock = self.budget.clock
         self.tell(Raced(self.counts(), self.executions / max(clock.passed, _GLANCE), clock.left))
+
+    def _is_listed(self, finding: Finding) -> bool:
+        """Whether it is a candidate that was told before: what was benign may be one again in another execution."""
+        known = finding.id in self._listed
+        self._listed.add(finding.id)
+        race = finding.race
+        return known and race is not None and race.standing == Standing.CANDIDATE.value and race.tries == 0
 
     def _next_told(self, seconds: float) -> Finding | None:
         try:
