@@ -22,6 +22,7 @@ from harness import POWERCUT
 from powercut.errors import UsageError
 from powercut.guard import shrinking
 from powercut.guard.history import History
+from powercut.guard.housekeeping import SEGMENT
 from powercut.guard.log import GuardLog, last_segment
 from powercut.guard.log_folder import nobody_supervises
 from powercut.guard.preparation import environment
@@ -157,6 +158,31 @@ def test_a_service_waits_while_the_brake_is_held_but_not_for_ever(pages: Path, t
         subprocess.run(command, env=given, check=True)
         waited = time.monotonic() - began
     assert waited >= 0.1 * (last_segment(log) - 1) > 0.1, "a tenth of a second for each segment but the first"
+
+
+@pytest.mark.parametrize(("asked", "waited"), [(300, 0.3), (1 << 31, 0.5)])
+def test_a_service_waits_longer_if_it_is_asked_to(pages: Path, tmp_path: Path, asked: int, waited: float) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+    given = {**os.environ, **environment(log, [], print)}
+    with (log / BRAKE).open("wb", buffering=0) as brake:
+        brake.write(asked.to_bytes(4, "little"))
+        fcntl.flock(brake, fcntl.LOCK_EX)
+        began = time.monotonic()
+        subprocess.run([pages, tmp_path / "pool", "8", "6"], env=given, check=True)
+        took = time.monotonic() - began
+    assert took >= waited * (last_segment(log) - 1) > 0
+
+
+def test_the_nearer_a_log_is_to_twice_its_bound_the_more_patience_is_asked_for(tmp_path: Path) -> None:
+    with Shrinking(tmp_path, 3, print) as shrinking, (tmp_path / BRAKE).open("rb") as looks:
+        asked = []
+        for number in range(1, TWICE * FLOOR // SEGMENT + 1):
+            (tmp_path / f"{number}.segment").touch()
+            os.truncate(tmp_path / f"{number}.segment", SEGMENT)
+            shrinking.look()
+            asked.append(int.from_bytes(os.pread(looks.fileno(), 4, 0), "little"))
+        assert asked == [0] * 10 + [100] * 3 + [500] * 3
 
 
 def test_a_second_guard_is_refused_while_the_first_lives(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@
  *   lock          held by the one program that writes
  *   reclaiming    held by whoever makes the log smaller
  *   supervisor    held by the program that starts services, one after the other
- *   brake         held by it while a service should wait with its next segment
+ *   brake         held by it while a service should wait with its next segment; for how many milliseconds at
+ *                 most, in 32 bits
  *   pool-N.base   pool N as it was when it was first mapped, with what was reclaimed since, but for the last
  *                 time, written over it
  *   N.segment     records; N counts from 1

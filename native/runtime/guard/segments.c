@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum { WORD = 8, PAGE = 4096 };
-enum { PATIENCE = 100, NAP = 2 }; /* milliseconds */
+enum { PATIENCE = 100, PATIENCE_MOST = 500, NAP = 2 }; /* milliseconds */
 
 struct segment {
     char *at; /* NULL: it is no longer in memory; this structure stays, since a thread may still look at it */
@@ -160,13 +160,17 @@ static void complete_full(void) {
 
 /* The supervisor makes the log smaller meanwhile. Where it cannot keep pace, it holds a lock until it has
  * caught up: without it the log would grow for as long as the program writes. If it is killed, so is its
- * lock; and a program that waited long goes on. */
+ * lock; and a program that waited as long as the supervisor asks for (in the file) goes on. */
 static void be_patient(void) {
     int brake = openat(folder, "brake", O_RDONLY | O_CLOEXEC);
+    uint32_t asked = PATIENCE;
     const struct timespec nap = {.tv_nsec = NAP * 1000000L};
     if (brake < 0)
         return;
-    for (int left = PATIENCE; left > 0 && flock(brake, LOCK_SH | LOCK_NB) != 0; left -= NAP)
+    if (pread(brake, &asked, sizeof asked, 0) != sizeof asked)
+        asked = PATIENCE;
+    for (int left = asked < PATIENCE_MOST ? (int)asked : PATIENCE_MOST;
+         left > 0 && flock(brake, LOCK_SH | LOCK_NB) != 0; left -= NAP)
         clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
     close(brake);
 }

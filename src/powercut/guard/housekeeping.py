@@ -103,8 +103,8 @@ class Housekeeping:
                 return
             if self._events is not None:
                 _engine.watch_read(self._events, {})
+            self._begun()  # first: the service may have to be asked for patience, and a disk may be slow
             self._keep_ready()
-            self._begun()
 
     def _keep_ready(self) -> None:
         with suppress(OSError, UsageError):  # the folder is gone: the service says what it needs

@@ -3,9 +3,10 @@
 Before: a service is about to write a log. While it runs: the log is reclaimed (`reclaim`) whenever enough was written,
 step by step, by a process of its own: that can be killed at any moment, and nobody needs to wait while it waits for a
 disk. A service that writes faster than that gets is asked for patience (the lock `brake`, see
-native/runtime/guard/segments.c) before the log is twice as large as it should be. After: the process is killed, in the
-middle of a step if need be, whose work is then done again another time. Where no service runs any more, `finish` waits
-a little until the log is small again, or a signal comes; what takes longer, the process does by itself.
+native/runtime/guard/segments.c) before the log is twice as large as it should be, and for more where it is about to be.
+After: the process is killed, in the middle of a step if need be, whose work is then done again another time. Where no
+service runs any more, `finish` waits a little until the log is small again, or a signal comes; what takes longer, the
+process does by itself.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from pathlib import Path
 from typing import Self
 
 from powercut.errors import UsageError
-from powercut.guard.housekeeping import READY, SEGMENT
+from powercut.guard.housekeeping import SEGMENT
 from powercut.guard.reclaim import load_of, reclaim
 
 BRAKE = "brake"
 TWICE = 2  # times its bound: so large a log may become
+PATIENCE = ((3, 500), (6, 100))  # segments below that, and the milliseconds that a service waits for each of them then
 _BETWEEN_LOOKS = 1.0  # seconds, where nobody says that a segment was begun
 _FINISH = 0.2  # seconds that the end of a service waits until the log is small
 _NAP = 0.05  # seconds between two looks for a signal
@@ -42,7 +44,7 @@ class Shrinking:
         self._command = [sys.executable, "-m", __name__, str(folder), str(versions)]
         self._process: subprocess.Popen[str] | None = None
         self._wake, self._idle, self._over = threading.Event(), threading.Event(), threading.Event()
-        self._steering, self._is_braking = threading.Lock(), False
+        self._steering, self._patience = threading.Lock(), 0
         self._brake: int | None = None
         self._is_left = False
         self._thread = threading.Thread(target=self._work, name="shrinking", daemon=True)
@@ -79,7 +81,8 @@ class Shrinking:
         """Look how large the log is: a segment was begun."""
         with suppress(OSError, UsageError):
             load = load_of(self._folder)
-            self._steer(brake=load.fresh > TWICE * load.bound - (READY + 1) * SEGMENT)
+            left = TWICE * load.bound - load.fresh
+            self._steer(next((patience for below, patience in PATIENCE if left < below * SEGMENT), 0))
             if load.fresh >= load.bound:
                 self._wake.set()
 
@@ -94,13 +97,15 @@ class Shrinking:
                 return
             self._thread.join(_NAP)
 
-    def _steer(self, *, brake: bool) -> None:
-        """Ask the service for patience, or no longer: it waits while this lock is held."""
+    def _steer(self, patience: int) -> None:
+        """Ask the service for patience, so many milliseconds, or none: it waits while this lock is held."""
         with self._steering:
-            if brake != self._is_braking and self._brake is not None and not self._over.is_set():
+            if patience != self._patience and self._brake is not None and not self._over.is_set():
+                with suppress(OSError):  # no room
+                    os.pwrite(self._brake, patience.to_bytes(4, "little"), 0)
                 with suppress(BlockingIOError):  # the service looks at it now: it will look again
-                    fcntl.flock(self._brake, (fcntl.LOCK_EX if brake else fcntl.LOCK_UN) | fcntl.LOCK_NB)
-                    self._is_braking = brake
+                    fcntl.flock(self._brake, (fcntl.LOCK_EX if patience else fcntl.LOCK_UN) | fcntl.LOCK_NB)
+                    self._patience = patience
 
     def _work(self) -> None:
         while not self._over.is_set():
@@ -145,7 +150,7 @@ class Shrinking:
         return process.stdout.readline().rstrip("\n")
 
     def _brake_no_more(self) -> None:
-        self._steer(brake=False)
+        self._steer(0)
         with self._steering:
             if self._brake is not None:
                 os.close(self._brake)
