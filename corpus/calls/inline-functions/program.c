@@ -1,5 +1,5 @@
 /* Transactions with an old libpmemobj: what a comment says fails must be found, and nothing else. Run as: program FILE. */
-#include "old_pmdk.h"
+#include "pmdk.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

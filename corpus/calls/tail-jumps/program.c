@@ -36,13 +36,13 @@ int main(int count, char **words) {
     for (int i = 0; i < 5; i++) {
         memory[64] = i + 1;
         pmemobj_persist(&pool, memory + 64, 8);
-        pmemobj_persist(&pool, memory + 64, 8); /* again, by a call */
+        pmemobj_persist(&pool, memory + 64, 8); /* FAIL redundant-flush, by a call */
         memory[128] = i + 1;
         save(memory + 128);
-        save(memory + 128); /* again, by jumps */
+        save(memory + 128); /* FAIL redundant-flush, by jumps */
         memory[192] = i + 1;
         save_if(memory + 192, count);
-        save_if(memory + 192, count); /* again, on a condition */
+        save_if(memory + 192, count); /* FAIL redundant-flush, on a condition */
         pmemobj_tx_commit(&pool);
     }
     return 0;

@@ -1,6 +1,6 @@
-/* What old_pmdk.h promises, as far as a test needs it. Functions of the library end in jumps into each other, or call
+/* What pmdk.h promises, as far as a test needs it. Functions of the library end in jumps into each other, or call
  * each other, through the table of imports: as in versions that were linked without -Bsymbolic. */
-#include "old_pmdk.h"
+#include "pmdk.h"
 
 #include <immintrin.h>
 
