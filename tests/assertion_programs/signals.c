@@ -1,10 +1,11 @@
 /* A program whose signal handler records, too: at a rate (words: rate MICROSECONDS ROUNDS; blocked: its only thread
- * takes no signals), or after every single instruction of what the program does (step ROUNDS, results ROUNDS,
+ * takes no signals; threads COUNT MICROSECONDS SECONDS: each has a timer of its own), or after every single instruction of what the program does (step ROUNDS, results ROUNDS,
  * jump ROUNDS). Each round of either makes its four or five records in one order, on memory of its own, and one
  * mistake in every eighth. */
 #define _GNU_SOURCE
 #include <powercut.h>
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,9 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
 
-static _Alignas(64) char outer[1 << 15], inner[1 << 12];
-static volatile long handled;
+enum { THREADS_MOST = 16, AT_ONCE = 1000 };
+
+static _Thread_local _Alignas(64) char outer[1 << 15], inner[1 << 12];
+static _Thread_local volatile long handled;
 static volatile sig_atomic_t asks, jumps, stepping;
 static volatile size_t answer;
 static sigjmp_buf out;
@@ -60,6 +65,59 @@ static void rounds(long count) {
     }
 }
 
+static double now(clockid_t clock) {
+    struct timespec at;
+    clock_gettime(clock, &at);
+    return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
+}
+
+static struct worker {
+    pthread_t thread;
+    long microseconds, handled, rounds;
+    double end;
+} workers[THREADS_MOST];
+
+static void *work(void *given) {
+    struct worker *worker = given;
+    struct sigevent to_me = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM};
+    struct itimerspec often = {{0, worker->microseconds * 1000}, {0, worker->microseconds * 1000}};
+    timer_t timer;
+    to_me._sigev_un._tid = gettid();
+    pc_start();
+    pc_register_pool(outer, sizeof outer);
+    pc_register_pool(inner, sizeof inner);
+    on_signal(0);
+    if (timer_create(CLOCK_MONOTONIC, &to_me, &timer) != 0)
+        exit(4);
+    timer_settime(timer, 0, &often, NULL);
+    for (; now(CLOCK_MONOTONIC) < worker->end; worker->rounds += AT_ONCE)
+        rounds(AT_ONCE);
+    timer_delete(timer);
+    pc_end();
+    worker->handled = handled;
+    return NULL;
+}
+
+/* How often signals were handled, the mistakes of handlers and of rounds, and the seconds that passed, also of the
+ * processor. */
+static int with_threads(int count, long microseconds, double seconds) {
+    double began = now(CLOCK_MONOTONIC);
+    long all = 0, mistakes = 0, made = 0;
+    for (int i = 0; i < count && i < THREADS_MOST; i++) {
+        workers[i] = (struct worker){.microseconds = microseconds, .end = began + seconds};
+        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+            return 4;
+    }
+    for (int i = 0; i < count && i < THREADS_MOST; i++) {
+        pthread_join(workers[i].thread, NULL);
+        all += workers[i].handled;
+        mistakes += (workers[i].handled + 7) / 8;
+        made += workers[i].rounds;
+    }
+    printf("%ld %ld %ld %f %f\n", all, mistakes, made / 8, now(CLOCK_MONOTONIC) - began, now(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+
 int main(int count, char **words) {
     if (count < 3 || pc_init() != 0)
         return 3;
@@ -67,6 +125,8 @@ int main(int count, char **words) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGTRAP, &action, NULL);
     sigaction(SIGALRM, &action, NULL);
+    if (count == 5 && strcmp(words[1], "threads") == 0)
+        return with_threads(atoi(words[2]), atol(words[3]), atof(words[4]));
     asks = strcmp(words[1], "results") == 0;
     jumps = strcmp(words[1], "jump") == 0;
     bool blocked = strcmp(words[1], "blocked") == 0, timed = blocked || strcmp(words[1], "rate") == 0;

@@ -6,6 +6,7 @@ and at 10 kHz. What was recorded is judged by the twin of the rules.
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import subprocess
@@ -13,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from harness import POWERCUT
 
 import powercut
 from tests.assertion_kit import CODES, PROGRAMS, build
@@ -101,6 +103,19 @@ def test_handlers_at_10_khz(program: str, tmp_path: Path) -> None:
     taken = judge(program, tmp_path, "rate", "100", "100000")
     assert is_repeated(letters(taken, OUTER).removeprefix(FIRST), ROUNDS)
     assert len(letters(taken, OUTER)) == len(FIRST) + 100_000 * 6 - 12_500
+
+
+def test_threads_that_are_signalled_more_often_lose_no_count(program: str, tmp_path: Path) -> None:
+    """Each has a timer of its own, whose signals become one while it waits for a processor."""
+    report = tmp_path / "report.json"
+    words = [POWERCUT, "check", "--json", report, "--", program, "threads", "4", "50", "1"]
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    handled, mistakes, of_rounds, *_ = ended.stdout.splitlines()[0].split()
+    told = {
+        finding["locations"][0]["function"]: finding["count"] for finding in json.loads(report.read_text())["findings"]
+    }
+    assert int(handled) > 1000
+    assert told == {"on_signal": int(mistakes), "rounds": int(of_rounds)}
 
 
 def test_checking_thread_takes_no_signals(program: str) -> None:
