@@ -1,6 +1,6 @@
 /* Makes data durable without any function that could be intercepted, as a program with a static libpmem does.
  *
- *   alone POOL [LETTER] */
+ *   alone POOL [LETTER [stay]] */
 #include <emmintrin.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,5 +20,7 @@ int main(int count, char **words) {
         _mm_clflush(pool + AT);
         _mm_sfence();
     }
+    if (count > 3)
+        pause();
     return 0;
 }

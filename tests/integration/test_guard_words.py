@@ -15,6 +15,8 @@ from harness import POWERCUT
 from powercut.guard.endings import Ending, remembered
 from powercut.guard.housekeeping import SEGMENT
 from powercut.guard.log import last_segment
+from powercut.guard.preparation import environment
+from powercut.guard.unseen import Unseen
 from tests.needs import needs_pmdk
 
 PROGRAMS = Path(__file__).parents[1] / "guard_programs"
@@ -42,14 +44,47 @@ def test_two_kills_from_outside_are_no_hard_fault(tmp_path: Path) -> None:
     assert not killed.resembles(killed) and not killed.is_good
 
 
+def build_alone(folder: Path, *flags: str) -> Path:
+    program = folder / "alone"
+    subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", *flags, "-o", program, PROGRAMS / "alone.c"], check=True)
+    return program
+
+
 def test_changes_that_nobody_can_see_are_told_at_the_end(tmp_path: Path) -> None:
-    program, pool, log = tmp_path / "alone", tmp_path / "pool", tmp_path / "log"
-    subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-o", program, PROGRAMS / "alone.c"], check=True)
+    program, pool, log = build_alone(tmp_path), tmp_path / "pool", tmp_path / "log"
     pool.write_bytes(bytes(1 << 16))
     done = guard(log, "--pool", pool, "--", program, pool, "x")
     assert done.returncode == 0 and done.stderr.count("[guard-blind]") == 1
     done = guard(log, "--pool", pool, "--", program, pool)
     assert "guard-blind" not in done.stderr, "this time nothing was changed"
+
+
+def test_changes_that_nobody_can_see_are_told_while_the_service_runs(tmp_path: Path) -> None:
+    """A service may run for a year."""
+    program, pool, log = build_alone(tmp_path), tmp_path / "pool", tmp_path / "log"
+    pool.write_bytes(bytes(1 << 16))
+    log.mkdir()
+    said: list[str] = []
+    given = {**os.environ, **environment(log, [pool], print)}
+    with (
+        subprocess.Popen([program, pool, "x", "stay"], env=given) as process,
+        Unseen(log, log / "1.segment", [pool], said.append, soon=0.02) as unseen,
+    ):
+        end = time.monotonic() + 20
+        while not any("guard-blind" in text for text in said):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        process.terminate()
+        process.wait()
+        unseen.say_at_end()
+    assert sum("guard-blind" in text for text in said) == 1
+
+
+def test_a_static_program_is_told_that_nothing_of_it_is_seen(tmp_path: Path) -> None:
+    program, pool = build_alone(tmp_path, "-static"), tmp_path / "pool"
+    done = guard(tmp_path / "log", "--pool", pool, "--", program, pool, "x")
+    assert done.returncode == 0 and "[guard-nothing]" in done.stderr
+    assert "statically" in done.stderr and str(pool) in done.stderr
 
 
 def test_a_log_without_its_base_is_refused_with_words(service: Path, tmp_path: Path) -> None:

@@ -9,27 +9,23 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from threading import Timer
 
 from powercut.errors import EnvironmentFailure
 from powercut.guard.check_up import ask, one_ends_within
 from powercut.guard.endings import OF_A_SHELL, Ending, place_calls, read_fault, remember, remembered, source_of
 from powercut.guard.housekeeping import Housekeeping
-from powercut.guard.log import GuardLog, has_changes, last_segment, segments_of
-from powercut.guard.log_folder import is_written, nobody_supervises
+from powercut.guard.log import GuardLog, last_segment
+from powercut.guard.log_folder import nobody_supervises
 from powercut.guard.preparation import NoRoomError, environment, make_folder
-from powercut.guard.present import read_present
 from powercut.guard.reclaim import VERSIONS
 from powercut.guard.shrinking import Shrinking
 from powercut.guard.signals import HandingOn, end
-
-_SOON = 10.0  # seconds in which most services have mapped their pools
-_POOLS = "guard sees pools that PMDK maps as a shared library; name others with --pool."
+from powercut.guard.unseen import Unseen, holds_something
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +111,8 @@ class Supervisor:
         segment = self._folder / f"{first}.segment"
         shrinking = Shrinking(self._folder, self._versions, self._say)
         ahead = Housekeeping(self._folder, int(first), shrinking.look) if given else nullcontext()
-        looking_after = self._looking_after(segment) if given else nullcontext()
-        with HandingOn() as told, looking_after, shrinking, ahead:
+        unseen = Unseen(self._folder, segment, self._pools, self._say)
+        with HandingOn() as told, unseen if given else nullcontext(), shrinking, ahead:
             service = self._start(given)
             try:
                 told.to(service)
@@ -125,7 +121,7 @@ class Supervisor:
                 end(service)
                 raise
         if given:
-            self._say_what_is_not_seen(segment)
+            unseen.say_at_end()
         return watched or self._ending(service.returncode, segment, told=told.was_told), told.was_told
 
     def _start(self, environment: dict[str, str]) -> subprocess.Popen[bytes]:
@@ -141,47 +137,8 @@ class Supervisor:
         number = -code if code < 0 else code - OF_A_SHELL
         if code >= 0 and (told or noted != number):
             return Ending("told" if told else "exit", code)
-        known = noted == number and _holds_something(segment)  # else the log does not tell where its modules were
+        known = noted == number and holds_something(segment)  # else the log does not tell where its modules were
         return Ending("signal", number, place_calls(GuardLog(self._folder), addresses) if known else ())
-
-    @contextmanager
-    def _looking_after(self, segment: Path) -> Iterator[None]:
-        """Some time after the start, say if nothing is logged: who waits for the end of a service hears it too late."""
-
-        def look() -> None:
-            if not _holds_something(segment):
-                self._say(f"the service has not mapped a pool yet, so nothing is logged. {_POOLS} [guard-nothing]")
-
-        timer = Timer(_SOON, look)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def _say_what_is_not_seen(self, segment: Path) -> None:
-        """What an operator must know who relies on the log."""
-        if self._is_blind(segment):
-            text = "the service changed its pool, but nothing of that was logged: it makes data durable by itself"
-            hint = "Is libpmem linked statically? Link the shared one, or build the service with powercut cc."
-            self._say(f"{text}. {hint} [guard-blind]")
-        if not _holds_something(segment):
-            hint = f"{_POOLS} Run the service in the foreground: guard does not see it in the background."
-            self._say(f"the service mapped no pool, so nothing was logged. {hint} [guard-nothing]")
-            return
-        if is_written(self._folder):
-            text = "the service ended, but a program it started is still running. guard does not see how that ends."
-            self._say(f"{text} Run the service in the foreground. [guard-background]")
-
-    def _is_blind(self, first: Path) -> bool:
-        """Whether this run logged that it mapped pools, and no change of them, and a pool is not what the log says."""
-        written = [path for number, path in segments_of(self._folder).items() if number >= int(first.stem)]
-        if len(written) != 1 or has_changes(written[0]):  # most often: then all of the log need not be read
-            return False
-        pools = [held for held in read_present(self._folder).pools.values() if held.pool.base.exists()]
-        there = [held for held in pools if held.pool.path.exists() and held.is_of_this_pool()]
-        return any(any(True for _ in held.differences()) for held in there)
 
     def _wait(self, service: subprocess.Popen[bytes]) -> Ending | None:
         """Until the service ends (None), or its check says that it should."""
@@ -200,9 +157,3 @@ class Supervisor:
         except NoRoomError as error:
             self._say(f"the checkpoint log cannot grow: {error}. The service runs without it [guard-log-full]")
             return {}
-
-
-def _holds_something(first: Path) -> bool:
-    """Whether there are records since a segment was to be begun; on a full disk an empty one is left."""
-    since = (path for number, path in segments_of(first.parent).items() if number >= int(first.stem))
-    return any(path.exists() and path.stat().st_size > 0 for path in since)
