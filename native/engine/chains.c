@@ -357,8 +357,8 @@ static PyObject *run_in(Chains *self, const Py_buffer *trace, Py_ssize_t offset,
     struct files files = {0};
     PyObject *columns = NULL;
     bool known = true;
-    for (Py_ssize_t i = 0; known && i < PyList_GET_SIZE(list); i++)
-        known = read_file(PyList_GET_ITEM(list, i), &files);
+    for (Py_ssize_t i = 0; known && i < PyList_Size(list); i++)
+        known = read_file(PyList_GetItem(list, i), &files);
     if (known && make_work(work, count) &&
         apply(self, work, (const uint8_t *)trace->buf + offset, count, offset, first_event, &files))
         columns = columns_of(work);
@@ -463,7 +463,7 @@ static PyObject *chains_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         PyErr_SetString(PyExc_ValueError, "a piece of data is a cache line at least");
         return NULL;
     }
-    Chains *self = (Chains *)type->tp_alloc(type, 0);
+    Chains *self = pc_object_new(type);
     if (self == NULL)
         return NULL;
     self->unit = unit;
@@ -480,7 +480,7 @@ static void chains_free(Chains *self) {
     for (size_t i = 0; i < self->thread_count; i++)
         free(self->threads[i].updates);
     free(self->threads);
-    Py_TYPE(self)->tp_free((PyObject *)self);
+    pc_object_free((PyObject *)self);
 }
 
 static PyMethodDef methods[] = {
@@ -492,12 +492,6 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject pc_chains_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "powercut._engine.Chains",
-    .tp_doc = "Which update last touched a piece of data, and what caches hold back.",
-    .tp_basicsize = sizeof(Chains),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = chains_new,
-    .tp_dealloc = (destructor)chains_free,
-    .tp_methods = methods,
-};
+PC_TYPE_SPEC(pc_chains_type, "Chains", Chains,
+             {Py_tp_doc, (void *)"Which update last touched a piece of data, and what caches hold back."},
+             {Py_tp_new, chains_new}, {Py_tp_dealloc, chains_free}, {Py_tp_methods, methods});

@@ -117,7 +117,7 @@ static PyObject *update(PyObject *object, PyObject *args) {
     PyObject *survivors, *blocks;
     int file;
     long long size;
-    if (!PyArg_ParseTuple(args, "O!iOL:update", &pc_survivors_type, &survivors, &file, &blocks, &size)) {
+    if (!PyArg_ParseTuple(args, "O!iOL:update", pc_survivors_type, &survivors, &file, &blocks, &size)) {
         return NULL;
     }
     const Survivors *s = (Survivors *)survivors;
@@ -134,12 +134,12 @@ static PyObject *hashes_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (!PyArg_ParseTuple(args, ":BlockHashes")) {
         return NULL;
     }
-    return type->tp_alloc(type, 0);
+    return pc_object_new(type);
 }
 
 static void hashes_free(PyObject *self) {
     blocks_free(&((BlockHashes *)self)->blocks);
-    Py_TYPE(self)->tp_free(self);
+    pc_object_free(self);
 }
 
 static PyMethodDef methods[] = {
@@ -147,12 +147,6 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject pc_block_hashes_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "powercut._engine.BlockHashes",
-    .tp_doc = "The hashes of one file's blocks, and their exclusive or.",
-    .tp_basicsize = sizeof(BlockHashes),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = hashes_new,
-    .tp_dealloc = hashes_free,
-    .tp_methods = methods,
-};
+PC_TYPE_SPEC(pc_block_hashes_type, "BlockHashes", BlockHashes,
+             {Py_tp_doc, (void *)"The hashes of one file's blocks, and their exclusive or."},
+             {Py_tp_new, hashes_new}, {Py_tp_dealloc, hashes_free}, {Py_tp_methods, methods});

@@ -5,6 +5,10 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "python_type.h"
 
 /* spawn.c: running one check to its end, and nothing left of it afterwards. */
 PyObject *engine_spawn(PyObject *self, PyObject *args);
@@ -41,7 +45,8 @@ PyObject *engine_mark_set(PyObject *self, PyObject *updates);
 PyObject *engine_mark_sums(PyObject *self, PyObject *args);
 
 /* chains.c: the last update of each piece of data, and what caches hold back. */
-extern PyTypeObject pc_chains_type;
+extern PyTypeObject *pc_chains_type;
+extern PyType_Spec pc_chains_type_spec;
 
 /* lint/memory.c: patterns of misuse in the memory records of a trace. */
 PyObject *engine_lint_memory(PyObject *self, PyObject *args);
@@ -58,7 +63,8 @@ PyObject *engine_guard_authors(PyObject *self, PyObject *args);
 PyObject *engine_guard_present(PyObject *self, PyObject *args);
 
 /* forks/: judging by forks of a check that was started once. */
-extern PyTypeObject pc_fork_server_type;
+extern PyTypeObject *pc_fork_server_type;
+extern PyType_Spec pc_fork_server_type_spec;
 
 /* Kills and reaps all children of this process; the number reaped, or -1 when some would not die. */
 int pc_reap_children(void);

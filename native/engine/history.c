@@ -96,11 +96,11 @@ static void history_free(PyObject *self) {
     for (int i = 0; i < HISTORY_BUFFERS; i++) {
         PyBuffer_Release(&h->buffers[i]);
     }
-    Py_TYPE(self)->tp_free(self);
+    pc_object_free(self);
 }
 
 static PyObject *history_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    History *h = (History *)type->tp_alloc(type, 0);
+    History *h = pc_object_new(type);
     if (h == NULL) {
         return NULL;
     }
@@ -262,12 +262,6 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject pc_history_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "powercut._engine.History",
-    .tp_doc = "The updates of one timeline, by what they change.",
-    .tp_basicsize = sizeof(History),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = history_new,
-    .tp_dealloc = history_free,
-    .tp_methods = methods,
-};
+PC_TYPE_SPEC(pc_history_type, "History", History,
+             {Py_tp_doc, (void *)"The updates of one timeline, by what they change."},
+             {Py_tp_new, history_new}, {Py_tp_dealloc, history_free}, {Py_tp_methods, methods});

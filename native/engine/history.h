@@ -64,7 +64,8 @@ typedef struct {
     struct pc_numbers delta;
 } Survivors;
 
-extern PyTypeObject pc_history_type, pc_survivors_type, pc_block_hashes_type;
+extern PyTypeObject *pc_history_type, *pc_survivors_type, *pc_block_hashes_type;
+extern PyType_Spec pc_history_type_spec, pc_survivors_type_spec, pc_block_hashes_type_spec;
 
 /* What a delta takes away is lost even if it is guaranteed: no crash state lacks that, but findings ask about
  * images in which one mistake is mended and another one is not (findings/repair.py). */

@@ -56,10 +56,17 @@ PyMODINIT_FUNC PyInit__engine(void) {
     mallopt(M_MMAP_THRESHOLD, LONG_ARRAY);
     mallopt(M_TRIM_THRESHOLD, 2 * LONG_ARRAY);
     PyObject *made = PyModule_Create(&module);
-    PyTypeObject *types[] = {&pc_history_type, &pc_survivors_type, &pc_block_hashes_type, &pc_chains_type,
-                             &pc_fork_server_type};
+    struct {
+        PyType_Spec *spec;
+        PyTypeObject **type;
+    } types[] = {{&pc_history_type_spec, &pc_history_type},
+                 {&pc_survivors_type_spec, &pc_survivors_type},
+                 {&pc_block_hashes_type_spec, &pc_block_hashes_type},
+                 {&pc_chains_type_spec, &pc_chains_type},
+                 {&pc_fork_server_type_spec, &pc_fork_server_type}};
     for (size_t i = 0; made != NULL && i < sizeof(types) / sizeof(*types); i++) {
-        if (PyModule_AddType(made, types[i]) != 0) {
+        *types[i].type = (PyTypeObject *)PyType_FromSpec(types[i].spec);
+        if (*types[i].type == NULL || PyModule_AddType(made, *types[i].type) != 0) {
             Py_CLEAR(made);
         }
     }

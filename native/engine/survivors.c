@@ -4,8 +4,8 @@
 static void survivors_free(PyObject *self) {
     Survivors *s = (Survivors *)self;
     pc_numbers_free(&s->delta);
-    Py_XDECREF(s->history);
-    Py_TYPE(self)->tp_free(self);
+    Py_XDECREF((PyObject *)s->history);
+    pc_object_free(self);
 }
 
 /* An update number; -1 with an exception if it is none. */
@@ -55,11 +55,11 @@ static PyObject *survivors_new(PyTypeObject *type, PyObject *args, PyObject *key
     PyObject *history, *delta;
     long long point;
     int issued, delta_kept;
-    if (!PyArg_ParseTuple(args, "O!LipO:Survivors", &pc_history_type, &history, &point, &issued, &delta_kept,
+    if (!PyArg_ParseTuple(args, "O!LipO:Survivors", pc_history_type, &history, &point, &issued, &delta_kept,
                           &delta)) {
         return NULL;
     }
-    Survivors *s = (Survivors *)type->tp_alloc(type, 0);
+    Survivors *s = pc_object_new(type);
     if (s == NULL) {
         return NULL;
     }
@@ -153,7 +153,7 @@ static bool compare_others(struct comparison *c, PyObject *others) {
 static PyObject *survivors_differing(PyObject *self, PyObject *args) {
     PyObject *other, *others;
     struct comparison c = {.here = (Survivors *)self};
-    if (!PyArg_ParseTuple(args, "O!iiO:differing", &pc_survivors_type, &other, &c.first, &c.last, &others)) {
+    if (!PyArg_ParseTuple(args, "O!iiO:differing", pc_survivors_type, &other, &c.first, &c.last, &others)) {
         return NULL;
     }
     c.there = (Survivors *)other;
@@ -207,7 +207,7 @@ static PyObject *survivors_read(PyObject *self, PyObject *args) {
     }
     int64_t size = pc_size(s, file), end = length < size - offset ? offset + length : size;
     PyObject *result = PyBytes_FromStringAndSize(NULL, offset < end ? end - offset : 0);
-    char *into = result == NULL ? NULL : PyBytes_AS_STRING(result);
+    char *into = result == NULL ? NULL : PyBytes_AsString(result);
     uint8_t buffer[BLOCK];
     for (int64_t at = offset; result != NULL && at < end;) {
         int64_t block = at / BLOCK, stop = (block + 1) * BLOCK < end ? (block + 1) * BLOCK : end;
@@ -242,12 +242,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject pc_survivors_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "powercut._engine.Survivors",
-    .tp_doc = "The updates that survived in one crash state, and what files hold with them.",
-    .tp_basicsize = sizeof(Survivors),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = survivors_new,
-    .tp_dealloc = survivors_free,
-    .tp_methods = methods,
-};
+PC_TYPE_SPEC(pc_survivors_type, "Survivors", Survivors,
+             {Py_tp_doc,
+              (void *)"The updates that survived in one crash state, and what files hold with them."},
+             {Py_tp_new, survivors_new}, {Py_tp_dealloc, survivors_free}, {Py_tp_methods, methods});

@@ -138,6 +138,41 @@ def test_a_program_of_c_is_tested(elsewhere: Elsewhere) -> None:
         assert re.search(r"kv\.c:\d+", elsewhere.run("show", "--output", "runs").stdout)
 
 
+LOADS = """\
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("powercut._engine", sys.argv[1])
+engine = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(engine)
+print(type(engine.BlockHashes()).__name__, engine.mark_set([1, 2]) == engine.mark_set([2, 1]))
+"""
+
+
+def test_one_wheel_is_for_every_cpython_from_3_11_on(elsewhere: Elsewhere) -> None:
+    assert re.search(r"-cp311-abi3-[a-z0-9_]+\.whl$", elsewhere.wheel.name), elsewhere.wheel
+    (engine,) = elsewhere.site.glob("lib/python3*/site-packages/powercut/_engine.abi3.so")
+    others = other_pythons()
+    for python in others:
+        told = subprocess.run([python, "-c", LOADS, str(engine)], capture_output=True, text=True)
+        assert told.stdout == "BlockHashes True\n", (python, told.stderr)
+    if not others:
+        pytest.skip("there is no other CPython from 3.11 on here: only the name was looked at")
+
+
+def other_pythons() -> list[str]:
+    """Each other CPython of this machine that the wheel is for, with the limited interface (not free-threaded)."""
+    named = [shutil.which(f"python3.{minor}") for minor in range(11, 20)]
+    kept = [str(path) for path in Path.home().glob(".pyenv/versions/3.*/bin/python3")]
+    asks = "import sys; print('.'.join(map(str, sys.version_info[:2]))); sys.exit('t' in sys.abiflags)"
+    found: dict[str, str] = {}
+    for python in (*kept, *filter(None, named)):
+        told = subprocess.run([python, "-c", asks], capture_output=True, text=True)
+        version = told.stdout.strip()
+        if told.returncode == 0 and tuple(map(int, version.split("."))) >= (3, 11):
+            found[version] = python
+    found.pop(".".join(map(str, sys.version_info[:2])), None)
+    return list(found.values())
+
+
 @without_valgrind
 def test_the_memory_tracer_needs_nothing_else(elsewhere: Elsewhere) -> None:
     command = ("python3", str(DEMO / "settings.py"))

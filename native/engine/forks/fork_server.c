@@ -14,7 +14,7 @@ typedef struct {
 } ForkServer;
 
 static struct pc_private place_of(const ForkServer *server) {
-    return (struct pc_private){PyBytes_AS_STRING(server->folder), PyBytes_AS_STRING(server->scratch)};
+    return (struct pc_private){PyBytes_AsString(server->folder), PyBytes_AsString(server->scratch)};
 }
 
 /* Starts the zygote; false with an exception. */
@@ -48,7 +48,7 @@ static void server_dealloc(ForkServer *server) {
     end(server);
     Py_XDECREF(server->folder);
     Py_XDECREF(server->scratch);
-    Py_TYPE(server)->tp_free((PyObject *)server);
+    pc_object_free((PyObject *)server);
 }
 
 static PyObject *server_new(PyTypeObject *type, PyObject *args, PyObject *names) {
@@ -61,7 +61,7 @@ static PyObject *server_new(PyTypeObject *type, PyObject *args, PyObject *names)
                           &strict_from, &lenient)) {
         return NULL;
     }
-    ForkServer *server = (ForkServer *)type->tp_alloc(type, 0);
+    ForkServer *server = pc_object_new(type);
     if (server == NULL) {
         return NULL;
     }
@@ -133,13 +133,7 @@ static PyGetSetDef server_getters[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-PyTypeObject pc_fork_server_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "powercut._engine.ForkServer",
-    .tp_basicsize = sizeof(ForkServer),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = "A check that was started once and is forked for each state.",
-    .tp_new = server_new,
-    .tp_dealloc = (destructor)server_dealloc,
-    .tp_methods = server_methods,
-    .tp_getset = server_getters,
-};
+PC_TYPE_SPEC(pc_fork_server_type, "ForkServer", ForkServer,
+             {Py_tp_doc, (void *)"A check that was started once and is forked for each state."},
+             {Py_tp_new, server_new}, {Py_tp_dealloc, server_dealloc}, {Py_tp_methods, server_methods},
+             {Py_tp_getset, server_getters});
