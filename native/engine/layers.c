@@ -49,8 +49,9 @@ PyObject *engine_mount_layers(PyObject *self, PyObject *args) {
     if (take_paths(args, "O&O&O&O&:mount_layers", paths) < 0) {
         return NULL;
     }
-    int kind = pc_mount_layers(PyBytes_AsString(paths[0]), PyBytes_AsString(paths[1]),
-                               PyBytes_AsString(paths[2]), PyBytes_AsString(paths[3]), error, sizeof(error));
+    int kind =
+        pc_mount_layers(PyBytes_AS_STRING(paths[0]), PyBytes_AS_STRING(paths[1]), PyBytes_AS_STRING(paths[2]),
+                        PyBytes_AS_STRING(paths[3]), error, sizeof(error));
     let_go(paths);
     return answer(kind, error);
 }
@@ -62,8 +63,8 @@ PyObject *engine_enter_layers(PyObject *self, PyObject *args) {
                           PyUnicode_FSConverter, &paths[1], PyUnicode_FSConverter, &paths[2])) {
         return NULL;
     }
-    int kind = pc_enter_layers(PyBytes_AsString(paths[0]), PyBytes_AsString(paths[1]),
-                               PyBytes_AsString(paths[2]), error, sizeof(error));
+    int kind = pc_enter_layers(PyBytes_AS_STRING(paths[0]), PyBytes_AS_STRING(paths[1]),
+                               PyBytes_AS_STRING(paths[2]), error, sizeof(error));
     let_go(paths);
     return answer(kind, error);
 }
@@ -123,9 +124,9 @@ struct found {
 /* In a child, whose namespaces vanish with it. */
 static void try_it(PyObject **paths, int report) {
     char error[ERROR_SIZE] = "";
-    const char *folder = PyBytes_AsString(paths[2]), *name = PyBytes_AsString(paths[3]), *wrong = NULL;
-    int kind =
-        pc_enter_layers(PyBytes_AsString(paths[0]), PyBytes_AsString(paths[1]), folder, error, sizeof(error));
+    const char *folder = PyBytes_AS_STRING(paths[2]), *name = PyBytes_AS_STRING(paths[3]), *wrong = NULL;
+    int kind = pc_enter_layers(PyBytes_AS_STRING(paths[0]), PyBytes_AS_STRING(paths[1]), folder, error,
+                               sizeof(error));
     struct found found = {.kind = kind < 0 ? 0 : kind};
     if (kind > 0) {
         wrong = probe(folder, name, &found.number);

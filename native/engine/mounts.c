@@ -35,7 +35,7 @@ PyObject *engine_enter_view(PyObject *self, PyObject *args) {
                           &target)) {
         return NULL;
     }
-    if (pc_enter_view(PyBytes_AsString(source), PyBytes_AsString(target), error, sizeof(error)) != 0) {
+    if (pc_enter_view(PyBytes_AS_STRING(source), PyBytes_AS_STRING(target), error, sizeof(error)) != 0) {
         PyErr_SetString(PyExc_OSError, error);
     }
     return done(source, target);
@@ -47,8 +47,8 @@ PyObject *engine_bind_mount(PyObject *self, PyObject *args) {
                           &target)) {
         return NULL;
     }
-    if (mount(PyBytes_AsString(source), PyBytes_AsString(target), NULL, MS_BIND, NULL) != 0) {
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(target));
+    if (mount(PyBytes_AS_STRING(source), PyBytes_AS_STRING(target), NULL, MS_BIND, NULL) != 0) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AS_STRING(target));
     }
     return done(source, target);
 }
@@ -59,8 +59,8 @@ PyObject *engine_mount_tmpfs(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O&s:mount_tmpfs", PyUnicode_FSConverter, &path, &options)) {
         return NULL;
     }
-    if (mount("powercut", PyBytes_AsString(path), "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) {
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(path));
+    if (mount("powercut", PyBytes_AS_STRING(path), "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AS_STRING(path));
     }
     return done(path, NULL);
 }
@@ -70,8 +70,8 @@ PyObject *engine_unmount(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O&:unmount", PyUnicode_FSConverter, &path)) {
         return NULL;
     }
-    if (umount2(PyBytes_AsString(path), MNT_DETACH) != 0) {
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(path));
+    if (umount2(PyBytes_AS_STRING(path), MNT_DETACH) != 0) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AS_STRING(path));
     }
     return done(path, NULL);
 }

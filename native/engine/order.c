@@ -174,7 +174,7 @@ PyObject *engine_mark_sums(PyObject *self, PyObject *args) {
     uint64_t total = 0;
     for (Py_ssize_t i = 0; result != NULL && i <= count; i++) {
         if (i % every == 0) {
-            memcpy(PyBytes_AsString(result) + i / every * 8, &total, sizeof(total));
+            memcpy(PyBytes_AS_STRING(result) + i / every * 8, &total, sizeof(total));
         }
         total ^= i < count ? mark((uint64_t)numbers[i]) : 0;
     }

@@ -5,6 +5,14 @@
 
 #include <Python.h>
 
+/* The forms that look into objects are not kept; these ask. */
+#define PyBytes_AS_STRING PyBytes_AsString
+#define PyBytes_GET_SIZE  PyBytes_Size
+#define PyList_GET_SIZE   PyList_Size
+#define PyList_GET_ITEM   PyList_GetItem
+#define PyTuple_GET_SIZE  PyTuple_Size
+#define PyTuple_GET_ITEM  PyTuple_GetItem
+
 /* NAME_spec, with the slots that follow. */
 #define PC_TYPE_SPEC(NAME, PYTHON, STRUCT, ...)                                                              \
     static PyType_Slot NAME##_slots[] = {__VA_ARGS__, {0, NULL}};                                            \

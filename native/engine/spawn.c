@@ -219,14 +219,14 @@ static PyObject *run(struct pc_launch *launch, double timeout, PyObject *tick) {
 
 /* The C vector of a list of bytes; its strings live as long as the list does. */
 static char **vector(PyObject *list) {
-    Py_ssize_t count = PyList_Size(list);
+    Py_ssize_t count = PyList_GET_SIZE(list);
     char **strings = PyMem_New(char *, count + 1);
     if (strings == NULL) {
         PyErr_NoMemory();
         return NULL;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        strings[i] = PyBytes_AsString(PyList_GetItem(list, i));
+        strings[i] = PyBytes_AsString(PyList_GET_ITEM(list, i));
         if (strings[i] == NULL) {
             PyMem_Free(strings);
             return NULL;

@@ -65,8 +65,8 @@ enum standing { DATA, LEFT_OUT, UNSPOKEN };
  * but a path, of which nothing is said. */
 static enum standing standing_of(const struct survey *survey, const char *path, const char *name) {
     enum standing found = DATA;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(survey->patterns); i++) {
-        const char *pattern = PyBytes_AsString(PyTuple_GetItem(survey->patterns, i));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(survey->patterns); i++) {
+        const char *pattern = PyBytes_AS_STRING(PyTuple_GET_ITEM(survey->patterns, i));
         if (pattern[0] == '/' && strcmp(pattern + 1, path) == 0) {
             return UNSPOKEN;
         }
@@ -190,16 +190,16 @@ PyObject *engine_survey(PyObject *self, PyObject *args) {
                           &survey.patterns)) {
         return NULL;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_Size(survey.patterns); i++) {
-        if (!PyBytes_Check(PyTuple_GetItem(survey.patterns, i))) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(survey.patterns); i++) {
+        if (!PyBytes_Check(PyTuple_GET_ITEM(survey.patterns, i))) {
             PyErr_SetString(PyExc_TypeError, "a pattern must be bytes");
             Py_DECREF(path);
             return NULL;
         }
     }
-    errno = walk(&survey, PyBytes_AsString(path));
+    errno = walk(&survey, PyBytes_AS_STRING(path));
     if (errno != 0) {
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(path));
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AS_STRING(path));
     } else {
         found =
             Py_BuildValue("(y#y#lly)", (char *)survey.rows, (Py_ssize_t)(survey.count * sizeof(struct row)),

@@ -52,14 +52,15 @@ static bool add(struct replay *replay, struct piece piece) {
 
 /* The bytes of a change, or NULL if they are not where it says. */
 static const char *data_of(const struct change *change, PyObject *segments) {
-    PyObject *segment =
-        change->segment < (size_t)PyList_Size(segments) ? PyList_GetItem(segments, change->segment) : NULL;
+    PyObject *segment = change->segment < (size_t)PyList_GET_SIZE(segments)
+                            ? PyList_GET_ITEM(segments, change->segment)
+                            : NULL;
     if (!segment || !PyBytes_Check(segment))
         return NULL;
-    int64_t left = PyBytes_Size(segment), wanted = change->fill ? 1 : change->size;
+    int64_t left = PyBytes_GET_SIZE(segment), wanted = change->fill ? 1 : change->size;
     if (change->position < 0 || change->position > left || wanted > left - change->position)
         return NULL;
-    return PyBytes_AsString(segment) + change->position;
+    return PyBytes_AS_STRING(segment) + change->position;
 }
 
 static bool apply(struct replay *replay, const struct change *change, const char *data) {

@@ -110,11 +110,11 @@ PyObject *engine_guard_reclaim(PyObject *self, PyObject *args) {
     if (reclaim.versions.most < 1 || reclaim.versions.most > PC_VERSIONS_MOST)
         return PyErr_Format(PyExc_ValueError, "1 to %d versions can be kept", PC_VERSIONS_MOST);
     reclaim.bound = bound;
-    Py_ssize_t count = PyList_Size(given), held = 0;
+    Py_ssize_t count = PyList_GET_SIZE(given), held = 0;
     Py_buffer *segments = calloc((size_t)count + 1, sizeof *segments);
     bool good = segments != NULL;
     while (good && held < count &&
-           PyObject_GetBuffer(PyList_GetItem(given, held), &segments[held], PyBUF_SIMPLE) == 0)
+           PyObject_GetBuffer(PyList_GET_ITEM(given, held), &segments[held], PyBUF_SIMPLE) == 0)
         held++;
     if (good && held == count) {
         Py_BEGIN_ALLOW_THREADS;
