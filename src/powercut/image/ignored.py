@@ -31,6 +31,10 @@ PATTERNS = (
     "hsperfdata_*",
     "hs_err_pid*.log",
     "gc.log*",
+    "isolate0x*-v8.log",
+    "isolate-0x*-v8.log",
+    "perf-[0-9]*.map",
+    "jit-[0-9]*.dump",
     ".powercut",
 )
 

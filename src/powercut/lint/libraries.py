@@ -64,6 +64,11 @@ class StackRoles:
         frames = self._frames(stack)
         return len(frames) > 0 and _is(_C_LIBRARY, self._modules.get(int(frames["ref"][0]), ""))
 
+    def is_generated(self, stack: int) -> bool:
+        """Whether the innermost code is in no file: a runtime has made it, and flushes what else it makes."""
+        frames = self._frames(stack)
+        return len(frames) > 0 and int(frames["kind"][0]) == _NATIVE and int(frames["ref"][0]) == 0
+
     def _entry(self, stack: int, libraries: set[int]) -> tuple[str, int] | None:
         """Where the program entered the library that a stack is in: file and address."""
         entry = None

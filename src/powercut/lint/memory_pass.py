@@ -161,11 +161,13 @@ def interpret(found: MemoryPass, wanted: Memory, roles: StackRoles, names: dict[
         if seen in _FENCES:
             idle = patterns.FENCE_IDLE_EADR if wanted is EADR else patterns.FENCE_IDLE
             pattern = patterns.FENCE_SEVERAL if seen is Seen.FENCE_SEVERAL else idle
-            if persistent and not roles.in_c_library(stack):
+            if persistent and not roles.in_c_library(stack) and not roles.is_generated(stack):
                 _add(into, pattern, site, None, found)
         else:
             file = found.files[number - 1]
             of_file = _pattern(seen, rows[number - 1], file)
+            if of_file is patterns.FLUSH_VOLATILE and roles.is_generated(stack):
+                continue  # code that a runtime compiled
             if of_file is not None:
                 _add(into, of_file, site, names.get(file.inode), found)
 

@@ -47,7 +47,7 @@ def record(workload: Workload, options: RecordOptions, tracer: str, persistent: 
         say(f"not tested, since tools make them anew or own them: {first}{more}. --no-ignore includes them")
     for note in recording.trace.notes():
         say(note, warning=True)
-    for missing in not_followed(recording.trace) if options.told() and not callable(workload) else ():
+    for missing in not_followed(recording.trace) if "environment" in recording.trace.meta else ():
         say(missing, warning=True)
     if said := kept_back(recording.trace):
         say(said, warning=True)
