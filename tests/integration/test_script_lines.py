@@ -19,7 +19,7 @@ from powercut.trace.layout import Kind
 from powercut.trace.symbols import StackResolver, only_own
 
 RUBY = """\
-require "fileutils"
+require "fileutils"; Dir.chdir("data")
 def save(name)
   File.open(name, "w") do |file|
     file.write("text")
@@ -37,7 +37,7 @@ $stdout.syswrite("done") # said
 """
 RUBY_LINES = {"a": [3, 7], "b": [8], "c": [9], "d": [10, 10], "child": [12], "e": [13], "f": [14], "": [15]}
 PERL = """\
-use strict;
+use strict; BEGIN { chdir "data" }
 use File::Copy qw(copy);
 sub save {
     my ($name) = @_;
@@ -68,14 +68,15 @@ def test_lines_of_scripts(program: str, tmp_path: Path) -> None:
         pytest.skip(f"{program} is not installed")
     (tmp_path / "script").write_text(text)
     (tmp_path / "data").mkdir()
-    options = RecordOptions(tmp_path / "data", tmp_path / "data", tmp_path / "trace", runtimes=True)
-    trace = record_command([program, str(tmp_path / "script")], options).trace
+    options = RecordOptions(tmp_path / "data", tmp_path, tmp_path / "trace", runtimes=True)
+    trace = record_command([program, "script"], options).trace  # which goes on elsewhere
     resolver = StackResolver.of(trace)
     found = {}
     for event in trace.events[trace.of_kind(Kind.CREATE, Kind.RENAME, Kind.OUTPUT)]:
         name = trace.string(int(event["path2"]) or int(event["path"])).decode()
         frames = resolver.frames(int(event["stack"]))
         assert all(frame.asked for frame in only_own(frames)) == (name == "child")
+        assert {frame.file for frame in only_own(frames)} == {str(tmp_path / "script")}
         found[name] = [frame.line for frame in only_own(frames)]
     assert found == lines
 

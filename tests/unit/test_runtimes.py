@@ -124,6 +124,7 @@ def test_lines_of_java_are_found_beside_the_classes_and_in_the_sources_of_a_buil
     library = "org.lib.Db.put\torg/lib/Db.java\t3\tfile:/opt/u/.m2/repository/org/lib/db/1/db-1.jar"
     text = f"java\0java.io.FileOutputStream.write\tjava/io/FileOutputStream.java\t349\n{library}\n{row}{built}\n{row}\n"
     language, told = told_frames(text.encode())
+    assert told[1].file == "/opt/u/.m2/repository/org/lib/db/1/db-1.jar!/org/lib/Db.java"
     assert [frame.file for frame in told[2:]] == [str(source), "com/acme/Store.java"]
     frames = [Frame(frame.function, frame.file, frame.line, None, language=language) for frame in told]
     assert user_frame(frames) == frames[2]

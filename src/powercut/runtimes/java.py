@@ -17,7 +17,7 @@ from powercut.runtimes.runtime import ToldFrame, joined, table_frames
 
 _STANDARD = re.compile(r"(java|javax|jdk|sun|com\.sun)\.")
 _PACKAGE = re.compile(r"/\.(m2|gradle|ivy2)/|/\.cache/coursier/|/usr/share/(java|maven-repo)/|/(BOOT-INF|WEB-INF)/lib/")
-_PACKAGED = "packaged:"  # in front of the file of a frame that is a library's
+_PACKAGED = "!/"  # in a frame's file: it lies in a jar, which is a library's
 _BUILT = ("target/classes", "target/test-classes", "build/classes/java/main", "build/classes/java/test")
 _SOURCES = ("src/main/java", "src/test/java", "src", "")
 
@@ -46,7 +46,7 @@ class Java:
 
     def is_own(self, function: str, file: str | None) -> bool:
         """Neither of the JDK nor of a jar where only libraries are."""
-        return _STANDARD.match(function) is None and not (file or "").startswith(_PACKAGED)
+        return _STANDARD.match(function) is None and _PACKAGED not in (file or "")
 
     def is_standard(self, function: str, file: str | None) -> bool:
         """Of the JDK."""
@@ -56,7 +56,7 @@ class Java:
 def _file(file: str, origin: str) -> str:
     path = unquote(origin.removeprefix("jar:").removeprefix("nested:").removeprefix("file:"))
     if _PACKAGE.search(path):
-        return f"{_PACKAGED}{file}"
+        return f"{path.partition('!')[0]}{_PACKAGED}{file}"
     return next((str(place) for place in _candidates(PurePath(path.partition("!")[0]), file) if place.is_file()), file)
 
 

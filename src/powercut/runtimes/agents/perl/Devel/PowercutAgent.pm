@@ -13,6 +13,7 @@ our $MOST    = 20_000;       # stacks that are remembered; one forgotten is told
 our $LONGEST = 2_000_000;    # statements that are followed: beyond, a program that computes would take too long
 our $LIBRARY = qr{^(/usr|/usr/local)/(lib|share)/([^/]+/)?perl|^/etc/perl/|/(site|vendor)_perl/|/lib/perl5/|^\(eval};
 our $NONE    = "\0" x 8;
+our $BEGAN   = readlink '/proc/self/cwd';    # where names of files without a folder are from
 
 our ( $pid, $last, %numbers, %rows, %library ) = ( $$, 0 );
 our $slot = 'pctold1S' . $NONE x 3;    # itself stands in memory, so it is only ever written into
@@ -30,6 +31,7 @@ sub define {
     if ( keys %numbers >= $MOST ) {
         %numbers = %rows = %DB::next = ();
     }
+    $file = "$BEGAN/$file" if $file !~ m{^/} && defined $BEGAN;
     my @rows = ( "$name\t$file\t$line", @{ $rows{$chain} // [] } );
     splice @rows, $DEPTH;
     my $text = join "\n", @rows;
