@@ -15,7 +15,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 C_FORMAT := $(shell find native -name '*.[ch]')
 NATIVE := $(C_FORMAT) $(shell find native -name '*.S') native/start/powercut-python
 
-.PHONY: setup demo test test-ray test-kernel lint format bench bench-quick dist site clean
+.PHONY: setup demo test test-ray test-kernel lint format bench bench-quick survey dist site clean
 
 setup: $(STAMP)
 
@@ -97,6 +97,10 @@ bench: setup
 $(DIST_STAMP): pyproject.toml | $(STAMP)
 	$(BIN)/python $(INSTALL) --no-build-isolation --editable ".[dev,dist]"
 	touch $(DIST_STAMP)
+
+# Real programs, and what powercut is expected to find in them; writes docs/survey.md. ARGS="--help" says more.
+survey: setup
+	$(BIN)/python -m survey.run --install $(ARGS)
 
 dist: $(STAMP) $(DIST_STAMP)
 	rm -rf dist

@@ -38,7 +38,7 @@ def test_rooms_are_the_folders_of_the_tree() -> None:
     table = TEXT.partition("## The rooms")[2].partition("\n## ")[0]
     named = {room for row in re.findall(r"^\| (`.*?) \|", table, re.M) for room in re.findall(r"`([\w/]+)/`", row)}
     ways_in = {"pytest_plugin"}  # stands beside commands
-    assert {room for room in named if "/" not in room} - {"corpus", "bench", "docs", "tools"} == {
+    assert {room for room in named if "/" not in room} - {"corpus", "survey", "bench", "docs", "tools"} == {
         *(folders(PACKAGE) - ways_in - {"__pycache__"})
     }
     assert {room.removeprefix("native/") for room in named if room.startswith("native/")} == folders(ROOT / "native")

@@ -1,0 +1,1 @@
+"""The survey of real programs: `python -m survey.run --help`."""
