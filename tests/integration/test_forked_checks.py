@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -125,6 +126,13 @@ def same_both_ways(argv: list[str], data: Path) -> Judged:
 
 def test_python(data: Path, tmp_path: Path) -> None:
     assert same_both_ways([sys.executable, script(tmp_path, PYTHON)], data).forks > COUNT / 2
+
+
+def test_forks_may_run_where_the_check_may(data: Path, tmp_path: Path) -> None:
+    text = "import os\nos.listdir('.')\nprint(sorted(os.sched_getaffinity(0)))"
+    judged = same_both_ways([sys.executable, script(tmp_path, text)], data)
+    assert judged.forks > COUNT / 2
+    assert {verdict.output for verdict in judged.verdicts} == {f"{sorted(os.sched_getaffinity(0))}\n"}
 
 
 ENDS = {
@@ -295,8 +303,8 @@ with open({str(counter)!r}, "a+") as counter:
 
 
 def test_a_check_that_gains_nothing_is_not_forked(data: Path) -> None:
-    judged = judge(["sh", "-c", "sleep 0.03"], data)
-    assert 0 < judged.forks < COUNT / 2
+    judged = judge(["sh", "-c", "sleep 0.1"], data, count=forked_check.TRIAL + 10)
+    assert 0 < judged.forks <= forked_check.TRIAL
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not there")

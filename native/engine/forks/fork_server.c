@@ -89,13 +89,13 @@ static PyObject *server_run(ForkServer *server, PyObject *args) {
     PyThreadState *python = PyEval_SaveThread();
     pid_t child = server->zygote.pid > 0 ? pc_zygote_fork(&server->zygote, &place) : -1;
     PyEval_RestoreThread(python);
+    PyObject *ending = child > 0 ? pc_see_to_its_end(child, begun, timeout, server->output, &started, tick)
+                                 : Py_NewRef(Py_None);
+    pc_zygote_leave(&server->zygote);
     if (child < 0) {
         end(server);
     }
-    if (child <= 0) {
-        Py_RETURN_NONE;
-    }
-    return pc_see_to_its_end(child, begun, timeout, server->output, &started, tick);
+    return ending;
 }
 
 static PyObject *server_close(ForkServer *server, PyObject *args) {

@@ -13,6 +13,7 @@
 #include "../spawn.h" /* first: it asks for what only Linux has */
 
 #include <limits.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -78,9 +79,13 @@ struct pc_zygote {
     pid_t pid; /* 0: there is none */
     uint64_t stub;
     struct user_regs_struct regs;
-    struct stat folder; /* the data folder as it was */
-    struct stat output; /* the file that it was given to print into */
-    bool looked;        /* at that */
+    cpu_set_t processors; /* where forks may run; empty if that is not known */
+    cpu_set_t ours;       /* where we may, while `shared` */
+    int processor;        /* where it is kept; -1: anywhere */
+    bool shared;          /* we are kept there, too */
+    struct stat folder;   /* the data folder as it was */
+    struct stat output;   /* the file that it was given to print into */
+    bool looked;          /* at that */
     struct pc_held_file files[PC_MOST_FILES];
     int file_count;
     char *absent[PC_MOST_ABSENT];
@@ -94,8 +99,12 @@ struct pc_zygote {
 bool pc_zygote_start(struct pc_zygote *zygote, struct pc_launch *launch, const struct pc_private *place,
                      double deadline);
 
-/* A fork of it, which runs, or 0: the zygote does not fit this image; -1: it fits none any more. */
+/* A fork of it, which runs, or 0: the zygote does not fit this image; -1: it fits none any more. In any case
+ * pc_zygote_leave must follow, once the fork has ended. */
 pid_t pc_zygote_fork(struct pc_zygote *zygote, const struct pc_private *place);
+
+/* We may run on any processor again. */
+void pc_zygote_leave(struct pc_zygote *zygote);
 
 /* Ends it and forgets all. Safe to call again. */
 void pc_zygote_end(struct pc_zygote *zygote);

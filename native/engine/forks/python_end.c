@@ -11,13 +11,14 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PLACE      256 /* in the page of the stub, behind that */
-#define PAGE       4096
+#define PLACE      PC_STUB_ROOM /* in the page of the stub */
+#define END        (PC_STUB_PAGE - sizeof(cpu_set_t))
 #define MOST_BYTES (16 << 20) /* of the names and symbols of a program */
 
 /* Called in place of Py_FinalizeEx. If stdout cannot be flushed, the interpreter ends with 120, too. */
@@ -71,7 +72,7 @@ static const unsigned char jump[] = {
     0xff, 0xe0,                         /* 0a jmp rax */
 };
 
-_Static_assert(PLACE + sizeof(call_script) + sizeof(script) <= PAGE, "it fits into the page");
+_Static_assert(PLACE + sizeof(call_script) + sizeof(script) <= END, "it fits into the page");
 
 /* The two functions, where the process has them. */
 struct python {

@@ -4,6 +4,9 @@
 
 #include "forks.h"
 
+#define PC_STUB_PAGE 4096
+#define PC_STUB_ROOM 256 /* behind that, others may put code into the page */
+
 /* Two bytes of the code of a stopped process. */
 bool pc_peek_code(pid_t pid, uint64_t address, unsigned char code[2]);
 
