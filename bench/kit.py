@@ -16,10 +16,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 HERE = Path(__file__).resolve().parent
 _MEMORY = Path("/dev/shm")
+T = TypeVar("T")
 
 
 class Broken(Exception):
@@ -119,7 +120,7 @@ def timed(command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: 
     return time.perf_counter() - start
 
 
-def cpu_of_children(work: Callable[[], float]) -> tuple[float, float]:
+def cpu_of_children(work: Callable[[], T]) -> tuple[T, float]:
     """What some work returns, and the CPU seconds that all processes it started and reaped have used."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     result = work()
