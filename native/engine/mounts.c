@@ -98,11 +98,16 @@ static void run_trial(const char *folder, char *error, size_t size) {
         try_view(folder, ends[1]);
     }
     close(ends[1]);
-    ssize_t got = child > 0 ? read(ends[0], error, size - 1) : 0;
+    ssize_t got = 0; /* a signal to us says nothing about mounts: Python answers it after the trial */
+    while (child > 0 && (got = read(ends[0], error, size - 1)) < 0 && errno == EINTR) {
+    }
     close(ends[0]);
     error[got > 0 ? got : 0] = '\0';
     int status = 1;
-    if (child < 0 || waitpid(child, &status, 0) != child || (status != 0 && error[0] == '\0')) {
+    pid_t ended = -1;
+    while (child > 0 && (ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) {
+    }
+    if (ended != child || (status != 0 && error[0] == '\0')) {
         snprintf(error, size, "the trial process failed");
     }
 }

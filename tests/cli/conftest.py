@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.kit import World
+pytest.register_assert_rewrite("tests.cli.kit")  # before it is imported: what differs is shown
+
+from tests.cli.kit import World  # noqa: E402
 
 
 @pytest.fixture

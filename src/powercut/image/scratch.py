@@ -2,8 +2,8 @@
 
 Memory is the place of choice: with namespaces each worker mounts a tmpfs that only it sees and that the kernel drops
 with it; without, ``/dev/shm`` if it has room; else the folder for temporary files. Only folders that powercut made,
-which carry a marker file with the maker's process in it, are ever deleted. Those of makers that were killed are removed
-by the next run.
+which carry a marker file with the maker's process in it, are ever deleted. Whatever interrupts their maker, they are gone when
+it has ended; those of makers that were killed are removed by the next run.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
 from powercut.image.trash import empty_folder
+from powercut.interrupts import HeldBack, at_end
 
 MARKER = ".powercut-scratch"
 _PREFIX = "powercut-"
 _ROOM = 4  # times the size of the data folder, for each worker
 _CAP_DAC_OVERRIDE = 1
+_ours: dict[Path, int] = {}  # folders that are there, and the process that made them
 
 
 class ScratchError(EnvironmentFailure):
@@ -64,6 +66,7 @@ class Scratch:
         """Delete the folder and all in it, if it is ours."""
         if (self.path / MARKER).is_file():
             _delete(self.path)
+        _ours.pop(self.path, None)
 
     def remove_home(self, name: str) -> None:
         """Delete what a worker left that is no more. What it had in memory of its own is gone already."""
@@ -76,11 +79,14 @@ def make_scratch(policy: ScratchPolicy, data_dir: Path, workers: int, namespaces
     need = policy.need * _ROOM * workers
     available = available_memory()
     memory = namespaces and policy.folder is None and need <= available
-    base = _choose(policy, data_dir, 0 if memory else need)
+    with HeldBack():  # whoever looks for a folder for temporary files tries each with a file
+        base = _choose(policy, data_dir, 0 if memory else need)
     _remove_leftovers(base)
     try:
-        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
-        _mark(path)
+        with HeldBack():
+            path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+            _mark(path)
+            _ours[path] = os.getpid()
     except OSError as error:
         raise ScratchError(
             "scratch-unusable",
@@ -89,6 +95,14 @@ def make_scratch(policy: ScratchPolicy, data_dir: Path, workers: int, namespaces
         ) from error
     path.chmod(0o755)  # a check that gives up its privileges still reaches its files
     return Scratch(path, max(need, available // 2) // workers if memory else 0)
+
+
+@at_end
+def _remove_ours() -> None:
+    """Delete what an interrupt kept from being removed: it can come between any two steps of whoever would do that."""
+    for path, maker in list(_ours.items()):
+        if maker == os.getpid():  # a forked process has the list, too
+            Scratch(path, 0).remove()
 
 
 def _mark(path: Path) -> None:
