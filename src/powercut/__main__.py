@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 import sys
 
-_FEW_COLLECTIONS = 50_000
-"""Objects between two looks for garbage: what is loaded at the start stays, and to look at it again and again takes a
-tenth of the time of a short run."""
+_FEW_COLLECTIONS = 300_000
+"""Objects between two looks for garbage: what is loaded at the start (about 200,000) stays, and to look at it again and
+again takes a tenth of the time of a short run."""
 
 
 def start() -> None:

@@ -2,8 +2,8 @@
 
 A signal raises KeyboardInterrupt wherever the program is. Where Python cannot let an exception through (a destructor, a
 callback of the interpreter), it forgets it, so the signal is also written down: long work asks `pass_on`, which raises
-what got lost, and nothing is printed of it. What must be whole (something is made, and it is noted that it must be removed) holds a
-signal back until then.
+what got lost, and nothing is printed of it. Where something is made, a signal waits until it is noted that it must be
+removed.
 """
 
 from __future__ import annotations

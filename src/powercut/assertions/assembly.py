@@ -12,7 +12,7 @@ between (gcc -fsanitize=kernel-address), or do not see copies of structures and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powercut.assertions.instructions import (
     PREFIXES,
@@ -22,6 +22,7 @@ from powercut.assertions.instructions import (
     effect_of_bytes,
     split_operands,
 )
+from powercut.quick_dataclass import dataclass
 
 _RECORD = """\
 \tleaq -128(%rsp), %rsp

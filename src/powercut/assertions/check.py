@@ -10,7 +10,6 @@ import os
 import signal
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from powercut.assertions.outcome import Outcome
 from powercut.assertions.results import misuses
 from powercut.errors import EnvironmentFailure
 from powercut.lint.misuse import Misuse
+from powercut.quick_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from powercut.assertions.build import checker
@@ -15,6 +15,7 @@ from powercut.assertions.outcome import Outcome, checker_failed, read_outcome
 from powercut.errors import EnvironmentFailure, UsageError, suggestion
 from powercut.interrupts import pass_on
 from powercut.programs import find_program
+from powercut.quick_dataclass import dataclass
 
 HUNG, INTERRUPTED = "hung", "interrupted"
 MODELS = ("x86", "eadr", "hops", "armv8")

@@ -14,11 +14,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.assertions.build import compiler_flags, library_folder
 from powercut.errors import EnvironmentFailure, UsageError
+from powercut.quick_dataclass import dataclass
 from powercut.record.remedies import install
 
 _NO_LINKING = frozenset(("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", "--precompile"))

@@ -8,7 +8,8 @@ registers than a pointer.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from powercut.quick_dataclass import dataclass
 
 PREFIXES = frozenset((
     "lock", "rep", "repe", "repz", "repne", "repnz", "data16", "addr32", "notrack", "xacquire", "xrelease",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePath
 
 from powercut.assertions.outcome import Outcome, Place, Result
@@ -12,6 +12,7 @@ from powercut.findings.identity import identify
 from powercut.findings.places import stack_of
 from powercut.lint.misuse import Misuse
 from powercut.lint.patterns import Harm, Severity
+from powercut.quick_dataclass import dataclass
 from powercut.trace.symbols import Frame, Symbolizer, user_frame
 
 _WRITEBACK = "unnecessary-writeback"

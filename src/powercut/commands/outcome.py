@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import click
 
 from powercut.commands.main import INTERRUPTED, complain, describe, stop_printing
+from powercut.quick_dataclass import dataclass
 from powercut.report.formats import FORMATS, Setting, format_named
 from powercut.report.paint import paint_for
 from powercut.report.run_text import run_text

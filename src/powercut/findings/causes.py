@@ -8,7 +8,7 @@ show it and the states that were seen. Its fix leaves none of these states, on a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from powercut.findings.finding import Finding, Fix, Location
@@ -17,6 +17,7 @@ from powercut.findings.questions import Oracle, OutOfTime, Question
 from powercut.findings.repair import Complete, GiveBack, GoOn, Repair, SayLater, SyncScope, next_like, site_of
 from powercut.findings.story import Shape, Story
 from powercut.findings.targets import Target, target_of
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.states.timelines import Place, Rows

@@ -14,7 +14,6 @@ the same whichever row shows it first; it names all rows that are known to show 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 
 from powercut.findings.advice import Adviser
 from powercut.findings.causes import Cause, Causes, Remedy
@@ -29,6 +28,7 @@ from powercut.findings.shrink import Shrinker
 from powercut.findings.story import Shape, Story, Teller
 from powercut.findings.wording import message
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.timelines import Rows

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import PurePath
 
 from powercut.findings.identity import identify
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import Base, State
 
 

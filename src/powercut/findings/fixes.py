@@ -9,12 +9,13 @@ mistake shows, the timeline with these syncs allows none of the failing states t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from powercut.findings.finding import AddedSync, Location
 from powercut.model.memory import LINE
+from powercut.quick_dataclass import dataclass
 from powercut.states.rules import ExtraSync
 from powercut.states.state import State
 from powercut.states.timeline import Timeline

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from powercut.findings.finding import Finding, Location
+from powercut.quick_dataclass import dataclass
 
 _FILE, _DATA, _FOLDER = "file", "data", "directory"  # what AddedSync says
 _STDIO = ("fflush", "fwrite", "fputs", "fputc", "putc", "puts", "fclose", "fprintf", "vfprintf", "_IO_")

@@ -16,7 +16,7 @@ from questions to the model and the oracle, so that it is the same however much 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from powercut.findings.finding import FindingKind
@@ -25,6 +25,7 @@ from powercut.findings.repair import next_like, with_call
 from powercut.findings.shrink import ONE_BY_ONE
 from powercut.minimise import first_failing, gallop
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 

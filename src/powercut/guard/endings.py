@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from powercut.errors import UsageError
 from powercut.guard.log import GuardLog, RecordKind
 from powercut.guard.signals import TOLD
+from powercut.quick_dataclass import dataclass
 from powercut.trace.symbols import Symbolizer
 
 ENDINGS = "endings.jsonl"

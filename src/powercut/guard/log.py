@@ -9,7 +9,6 @@ write it, and it may be reclaimed (`guard/reclaim.py`); what it says of bases is
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy.typing as npt
 
 from powercut import _engine
 from powercut.errors import UsageError
+from powercut.quick_dataclass import dataclass
 
 MAGIC = b"PCGUARD\0"
 VERSION = 3

@@ -8,7 +8,6 @@ what was before, takes several times as much (`history`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from powercut import _engine
 from powercut.guard.held import Held
 from powercut.guard.log import Pool, base_in, last_segment, no_log, read_segments
 from powercut.guard.pieces import content_of
+from powercut.quick_dataclass import dataclass
 
 _BASE = re.compile(r"pool-([0-9]+)\.base")
 

@@ -29,7 +29,6 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +37,7 @@ from powercut import _engine
 from powercut.durable import new_file
 from powercut.guard.log import MAGIC, SEGMENT_HEAD, VERSION, Head, SegmentState, head_of, segments_of
 from powercut.guard.log_folder import nobody_reclaims
+from powercut.quick_dataclass import dataclass
 
 VERSIONS = 3  # of each byte
 FLOOR = 64 << 20  # bytes that may always be there: smaller logs are not worth the work

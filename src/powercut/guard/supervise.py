@@ -11,7 +11,6 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from powercut.guard.reclaim import VERSIONS
 from powercut.guard.shrinking import Shrinking
 from powercut.guard.signals import HandingOn, end
 from powercut.guard.unseen import Unseen, holds_something
+from powercut.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,14 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from powercut.errors import UsageError
 from powercut.guard.log_folder import nobody_uses
 from powercut.heal.reversion import Patch, apply
+from powercut.quick_dataclass import dataclass
 from powercut.runs.store import write_durably
 
 _VERSION = 1

@@ -12,7 +12,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
@@ -21,6 +20,7 @@ from powercut.heal.progress import LOOK, Progress, Spin
 from powercut.heal.taint import Fault, LabelRange, LabelsBoard, Thread
 from powercut.native_programs import call_tracer
 from powercut.programs import find_program
+from powercut.quick_dataclass import dataclass
 from powercut.record.private_copy import PrivateCopy
 from powercut.record.recorder import TRACER_FAILED
 from powercut.record.tracers import require_memory_tool

@@ -10,7 +10,7 @@ nothing in the pool led to the fault.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from powercut.guard.log import RecordKind
 from powercut.heal.allocator import Allocator
 from powercut.heal.failing_restart import Attempt, Origins
 from powercut.heal.taint import LabelRange
+from powercut.quick_dataclass import dataclass
 
 _NEWEST = 16  # updates that are suspected because they came last
 

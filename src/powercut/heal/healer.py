@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from powercut.heal.references import References
 from powercut.heal.reversion import Patch, apply, patches
 from powercut.heal.taint import LabelRange
 from powercut.minimise import fewest
+from powercut.quick_dataclass import dataclass
 from powercut.trace.symbols import Frame
 
 MODES = ("purge", "rollback")  # in the order in which they are tried

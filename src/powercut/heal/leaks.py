@@ -14,7 +14,6 @@ whatever paths lead elsewhere. That is the paper's rule, for services whose reco
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from powercut.heal.copies import copy_of
 from powercut.heal.objects import free_objects, list_objects
 from powercut.heal.reversion import Patch
 from powercut.heal.taint import LabelRange
+from powercut.quick_dataclass import dataclass
 
 Numbers = npt.NDArray[np.int64]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.programs import descendants
+from powercut.quick_dataclass import dataclass
 
 LOOK = 0.2  # seconds between two looks
 LEAST = 1.0  # seconds of processor time: a computation may take that

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.guard.history import History
+from powercut.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ that was tried on copies; the pool is changed only by `Session.change` and `Sess
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.errors import UsageError
@@ -24,6 +23,7 @@ from powercut.heal.healer import BUDGET, MODES, Healer, Healing
 from powercut.heal.leaks import Allocated, Leak, Rule, find_leaks, without
 from powercut.heal.record_lines import Places
 from powercut.heal.reversion import Patch, apply
+from powercut.quick_dataclass import dataclass
 from powercut.trace.symbols import Frame
 
 Say = Callable[[str], None]

@@ -15,13 +15,14 @@ import mmap
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
 
 from powercut.heal import board_layout as layout
 from powercut.heal.board_layout import BoardFlag, FaultKind, Touch, UseKind
+from powercut.quick_dataclass import dataclass
 
 NODES = 1 << 22  # 64 MB of sets, of which only those in use take memory
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powercut.image.inotify import Watch
+from powercut.quick_dataclass import dataclass
 from powercut.states.objects import ObjectKind
 
 ROOT = 0

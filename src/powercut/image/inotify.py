@@ -11,9 +11,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powercut import _engine
+from powercut.quick_dataclass import dataclass
 
 IN_MODIFY = 0x2
 IN_ATTRIB = 0x4

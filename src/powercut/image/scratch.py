@@ -2,8 +2,8 @@
 
 Memory is the place of choice: with namespaces each worker mounts a tmpfs that only it sees and that the kernel drops
 with it; without, ``/dev/shm`` if it has room; else the folder for temporary files. Only folders that powercut made,
-which carry a marker file with the maker's process in it, are ever deleted. Whatever interrupts their maker, they are gone when
-it has ended; those of makers that were killed are removed by the next run.
+which carry a marker file with the maker's process in it, are ever deleted. Whatever interrupts their maker, they are
+gone when it has ended; those of makers that were killed are removed by the next run.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
 from powercut.image.trash import empty_folder
 from powercut.interrupts import HeldBack, at_end
+from powercut.quick_dataclass import dataclass
 
 MARKER = ".powercut-scratch"
 _PREFIX = "powercut-"

@@ -13,11 +13,12 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
 from powercut.image.image import Below
+from powercut.quick_dataclass import dataclass
 
 _FICLONE = 0x40049409
 _PIECE = 1 << 24

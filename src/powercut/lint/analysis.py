@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from powercut.findings.finding import Finding, Location
 from powercut.findings.places import Places
@@ -23,6 +23,7 @@ from powercut.lint.misuse import Misuse, make_misuse
 from powercut.lint.patterns import PAIRS, PATTERNS, Harm
 from powercut.lint.sightings import Sighting, Sightings
 from powercut.model.memory import Memory
+from powercut.quick_dataclass import dataclass
 from powercut.trace.layout import Kind
 from powercut.trace.reader import Trace
 

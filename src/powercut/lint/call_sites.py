@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from powercut.quick_dataclass import dataclass
 
 _CALL, _JUMP, _SHORT_JUMP = 0xE8, 0xE9, 0xEB
 _IF, _SHORT_IF, _OF_IF = 0x0F, range(0x70, 0x80), range(0x80, 0x90)  # jumps on a condition

@@ -8,7 +8,6 @@ in, which on its own powercut decides as `states/memory_rules.py` does, once the
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Any
 
@@ -21,6 +20,7 @@ from powercut.lint.libraries import StackRoles
 from powercut.lint.patterns import PAIRS, Pattern
 from powercut.lint.sightings import Sightings
 from powercut.model.memory import AUTO, EADR, PAGE_CACHE, PX86, Memory
+from powercut.quick_dataclass import dataclass
 from powercut.trace.reader import Trace
 
 SITE = np.dtype(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powercut.findings.finding import Location
 from powercut.findings.identity import identify
 from powercut.lint.patterns import PAIRS, Pattern, Severity
+from powercut.quick_dataclass import dataclass
 
 _MOST_FILES = 3  # named in a sentence
 _BRACKETS = re.compile(r"\[(.*?)\]")

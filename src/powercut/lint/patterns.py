@@ -6,8 +6,9 @@ what comes of it. docs/lint.md gives the exact condition of each; tests compare 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from powercut.quick_dataclass import dataclass
 
 
 class Severity(StrEnum):

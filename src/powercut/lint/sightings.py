@@ -7,9 +7,10 @@ Before: events. After: for each pattern and call stack how often it was seen, wi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powercut.lint.patterns import Pattern
+from powercut.quick_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from powercut.quick_dataclass import dataclass
 
 NEVER = -1  # as a position among the events
 

@@ -11,9 +11,9 @@ A pattern also bounds the moment of the crash: what survived was issued, what wa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import NEVER
 from powercut.states.timeline import Timeline
 

@@ -7,11 +7,11 @@ is in it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from powercut.image.state_image import StateImage
 from powercut.matching.observed import Node, ObservedImage, join
 from powercut.matching.things import Things
+from powercut.quick_dataclass import dataclass
 from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.tree import ROOT

@@ -8,7 +8,6 @@ given up, which is neither.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.matching.demands import Demand, Pattern
@@ -17,6 +16,7 @@ from powercut.matching.observed import Node, ObservedImage, join
 from powercut.matching.read_folder import read_folder
 from powercut.matching.state_search import MOST_STEPS, Search, Solution, UndecidedError
 from powercut.matching.things import Things
+from powercut.quick_dataclass import dataclass
 from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.timeline import Timeline

@@ -8,7 +8,6 @@ demand after the other at some moments of the run may find. The effort is bounde
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from powercut.matching.demands import Demand, Pattern
@@ -16,6 +15,7 @@ from powercut.matching.differences import Difference, differences
 from powercut.matching.observed import ObservedImage, join
 from powercut.matching.state_search import Search, Solution, UndecidedError
 from powercut.matching.things import Things
+from powercut.quick_dataclass import dataclass
 from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.tree import ROOT

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Protocol
 
 from xxhash import xxh3_128_digest
 
 from powercut.errors import UsageError
+from powercut.quick_dataclass import dataclass
 from powercut.states.objects import ObjectKind
 
 

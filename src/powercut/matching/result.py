@@ -7,13 +7,14 @@ line in the program.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powercut.findings.places import Places
 from powercut.matching.differences import Difference
 from powercut.matching.matcher import RowMatch, Span
 from powercut.matching.nearest import Nearest
 from powercut.matching.window import said
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Kind

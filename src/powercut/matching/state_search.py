@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 
 from powercut.matching.demands import NO_OBJECT, Demand, Pattern
+from powercut.quick_dataclass import dataclass
 from powercut.states.timeline import Timeline
 
 MOST_STEPS = 1_000_000  # patterns looked at for one question: some seconds

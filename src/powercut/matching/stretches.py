@@ -11,7 +11,7 @@ that they can have by digest, so that a file is compared once with each of them,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from powercut import _engine
 from powercut.matching.demands import NEVER_TRUE, TAME, WILD, Demand, Writer, newest_shows
 from powercut.matching.observed import Content
 from powercut.model.filesystem import Exposed
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind

@@ -7,10 +7,10 @@ not. Of a line that was printed several times the window is the widest one: afte
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import accumulate
 
 from powercut.errors import UsageError, suggestion
+from powercut.quick_dataclass import dataclass
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Channel
 from powercut.trace.reader import Trace

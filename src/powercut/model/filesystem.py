@@ -9,11 +9,12 @@ Every answer of a row weakens or strengthens the model on its own, so that what-
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from powercut.errors import UsageError, suggestion
 from powercut.model.memory import AUTO, Memory, memory
+from powercut.quick_dataclass import dataclass
 
 BLOCK = 4096  # what the page cache writes back in one piece
 SECTOR = 512  # what a disk writes in one piece

@@ -6,9 +6,8 @@ guarantees. `auto` is no model of its own: each mapped file gets px86 or page-ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from powercut.errors import UsageError, suggestion
+from powercut.quick_dataclass import dataclass
 from powercut.trace.layout import LINE
 
 __all__ = ["AUTO", "EADR", "LINE", "MEMORIES", "PAGE_CACHE", "PX86", "Memory", "memory"]

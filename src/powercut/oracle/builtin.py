@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from xxhash import xxh3_128_intdigest
@@ -24,6 +24,7 @@ from powercut.image.state_image import StateImage
 from powercut.oracle.appended_files import appended_files
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.printable import counted
+from powercut.quick_dataclass import dataclass
 from powercut.states.objects import ObjectKind
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline

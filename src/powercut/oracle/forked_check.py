@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from statistics import median
 
 from powercut import _engine
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.quick_dataclass import dataclass
 
 PLAIN_RUNS = 2  # until it is worth to look whether it can be forked
 START_SECONDS = 5.0  # that may pass until the check looks at its folder

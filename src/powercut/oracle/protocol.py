@@ -6,12 +6,12 @@ Before: a folder that holds the image of a crash state. After: a verdict; the fo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from powercut.oracle.image_queries import Ask
 from powercut.oracle.verdict import Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.trace.reader import Trace
 
 

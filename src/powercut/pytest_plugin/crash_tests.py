@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from powercut.findings.finding import Finding
 from powercut.oracle.verdict import Verdict
 from powercut.printable import counted
 from powercut.pytest_plugin import OPTIONS, SETTINGS
+from powercut.quick_dataclass import dataclass
 from powercut.report.finding_text import explain, explain_verdict, headline
 from powercut.report.summary import summary_line
 from powercut.runs.replay import replay

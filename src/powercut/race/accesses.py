@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from powercut.quick_dataclass import dataclass
 from powercut.trace.events import WORD
 from powercut.trace.layout import Effect, Flag, Kind
 from powercut.trace.reader import Trace

@@ -9,8 +9,9 @@ comes before another verdict.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from powercut.quick_dataclass import dataclass
 from powercut.race.case import Case
 from powercut.race.reproduction import Rehearsal
 from powercut.race.results import RaceResults

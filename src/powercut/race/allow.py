@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
+from powercut.quick_dataclass import dataclass
 from powercut.trace.symbols import Frame
 
 Stack = Iterable[Frame]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, IntFlag
 from functools import cached_property
 from types import TracebackType
@@ -18,6 +18,8 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+
+from powercut.quick_dataclass import dataclass
 
 MAGIC, VERSION = 0x45434152, 1
 SYNCS, SYNC_SITES = 8, 16

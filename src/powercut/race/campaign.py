@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
@@ -22,6 +22,7 @@ from typing import Self
 import numpy as np
 
 from powercut.oracle.verdict import Outcome
+from powercut.quick_dataclass import dataclass
 from powercut.race.board import Board, BoardFlag, BoardStop, Plan, Results, Site
 from powercut.race.client import Client, free_port, uses_port, with_port
 from powercut.race.coverage import Bitmaps

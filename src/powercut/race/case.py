@@ -5,10 +5,10 @@ Its execution's files are kept until it is settled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from powercut.findings.finding import Finding
+from powercut.quick_dataclass import dataclass
 from powercut.race.inconsistencies import Inconsistency
 from powercut.race.race_findings import Describer, Scheduled
 from powercut.race.suspicions import Shown, Suspicion

@@ -16,9 +16,11 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from threading import Event, Thread
+
+from powercut.quick_dataclass import dataclass
 
 _GLANCE = 0.02  # seconds between two looks at the server's sockets
 _AGAIN = 1.0  # seconds after which a server that goes on is told once more to end

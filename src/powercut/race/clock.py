@@ -6,7 +6,9 @@ It starts with the session, not with the search: the first execution and what co
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from powercut.quick_dataclass import dataclass
 
 FIRST_GRACE = 3.0  # seconds beyond the budget that a first execution gets: without one, there is nothing to tell
 

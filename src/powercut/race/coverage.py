@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
+
+from powercut.quick_dataclass import dataclass
 
 Bitmap = npt.NDArray[np.uint8]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powercut.findings.diagnose import Diagnosis
 from powercut.findings.explaining_time import ExplainingTime, Over
@@ -18,6 +18,7 @@ from powercut.findings.finding import Finding
 from powercut.findings.places import Places
 from powercut.findings.questions import Question
 from powercut.oracle.verdict import Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.race.clock import Clock
 from powercut.race.image_judge import ImageJudge
 from powercut.race.validation import PlainFailure

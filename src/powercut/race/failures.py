@@ -9,9 +9,10 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from powercut.quick_dataclass import dataclass
 from powercut.race.campaign import Campaign
 from powercut.race.schedule import save_schedule
 from powercut.runs.store import write_durably

@@ -11,10 +11,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from powercut.quick_dataclass import dataclass
 from powercut.race.accesses import Accesses
 from powercut.race.board import Site, module_hash
 from powercut.race.prediction import Prediction, predict

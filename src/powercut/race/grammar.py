@@ -30,13 +30,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from powercut.errors import UsageError
+from powercut.quick_dataclass import dataclass
 
 MOST_THREADS = 64
 MOST_OPERATIONS = 100_000  # in one seed; a campaign of more than that teaches nothing that a shorter one does not

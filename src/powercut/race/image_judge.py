@@ -8,7 +8,7 @@ workers are forked, and what a fork copies must not be half made. Waiting for a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from threading import Condition, Event
 
@@ -19,6 +19,7 @@ from powercut.image.state_image import StateImages
 from powercut.oracle.check_command import check_environment
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.verdict import Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.search.jobs import Job
 from powercut.search.local_executor import LocalExecutor
 from powercut.states.state import State

@@ -12,8 +12,8 @@ says, and the state holds exactly what is guaranteed at the effect, the effect, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from powercut.quick_dataclass import dataclass
 from powercut.race.accesses import Accesses, Dependence
 from powercut.states.state import State
 from powercut.states.timeline import Timeline

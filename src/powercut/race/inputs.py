@@ -6,10 +6,11 @@ ones that brought new coverage. A program without seeds has one, which is empty.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from powercut.errors import UsageError
+from powercut.quick_dataclass import dataclass
 from powercut.race.grammar import Grammar, Refusals
 from powercut.race.seeds import Mutator, Seed
 

@@ -10,11 +10,11 @@ holds (`pc_sync_var`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from powercut.image.state_image import StateImage
+from powercut.quick_dataclass import dataclass
 from powercut.race.accesses import Accesses, Numbers
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut.arrays import distinct
+from powercut.quick_dataclass import dataclass
 from powercut.race.threads import Locks, Threads, exclude
 from powercut.states.state import NEVER
 from powercut.states.timeline import Timeline

@@ -7,11 +7,12 @@ or that hangs on its input, does not: it is a finding. If many of them came firs
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from powercut.errors import EnvironmentFailure
 from powercut.findings.places import Places
 from powercut.oracle.verdict import Outcome
+from powercut.quick_dataclass import dataclass
 from powercut.race.campaign import Campaign, Stage
 from powercut.race.recovery import Recovery
 from powercut.race.validation import Validator

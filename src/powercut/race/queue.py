@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
+from powercut.quick_dataclass import dataclass
 from powercut.race.board import SYNC_SITES, Site
 
 

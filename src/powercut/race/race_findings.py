@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from powercut.findings.finding import Finding, FindingKind, Fix, Location, Race, SavedState
 from powercut.findings.places import Places
+from powercut.quick_dataclass import dataclass
 from powercut.race.inconsistencies import Inconsistency
 from powercut.race.locks import HeldLock
 from powercut.race.validation import Judged, Standing

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from queue import Empty, SimpleQueue
 from threading import Condition, Event, Thread
 
@@ -19,6 +19,7 @@ from powercut.findings.finding import Finding, FindingKind
 from powercut.interrupts import pass_on
 from powercut.model.filesystem import FileSystem
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.race.agenda import Agenda, CleanEnd, Explaining, Judging, Rehearsing, Work
 from powercut.race.board import BoardStop, Site
 from powercut.race.campaign import Campaign, Stage

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from powercut.image.state_image import StateImage, files_of
 from powercut.model.filesystem import ONE_ROW
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.record.execution import Execution, execute
 from powercut.record.recorder import RecordOptions
 from powercut.runs.replay import export_image

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powercut.findings.finding import Finding, FindingKind
 from powercut.findings.places import Places
 from powercut.model.filesystem import FileSystem
+from powercut.quick_dataclass import dataclass
 from powercut.race.campaign import Campaign, Stage
 from powercut.race.schedule import Schedule
 from powercut.race.suspicions import Shown, Suspicions

@@ -13,12 +13,13 @@ import shutil
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from powercut.findings.finding import Finding, Location
 from powercut.findings.places import Places
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.race.allow import AllowList
 from powercut.race.board import Site
 from powercut.race.case import Case, Keeper

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 import msgspec
 
+from powercut.quick_dataclass import dataclass
 from powercut.race.board import Site
 from powercut.race.inputs import Inputs
 from powercut.race.queue import Entry, Experience, InterleavingQueue

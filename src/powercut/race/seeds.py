@@ -15,8 +15,8 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from powercut.quick_dataclass import dataclass
 from powercut.race.grammar import Choice, Grammar, Integer, Parameter
 
 WINDOW = 16  # similar values begin within so many of the least one: few enough that threads meet

@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Condition, Event
 
@@ -26,6 +26,7 @@ from powercut.model.filesystem import FileSystem, file_systems
 from powercut.model.memory import AUTO, PX86
 from powercut.oracle.check_command import check_command
 from powercut.programs import find_program
+from powercut.quick_dataclass import dataclass
 from powercut.race.agenda import Agenda
 from powercut.race.allow import AllowList
 from powercut.race.campaign import Stage

@@ -8,13 +8,13 @@ numbers, threads of the kernel and addresses of data do not.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from powercut.findings.finding import FindingKind
 from powercut.findings.identity import identify
 from powercut.findings.places import Places
+from powercut.quick_dataclass import dataclass
 from powercut.race.accesses import Accesses
 from powercut.race.inconsistencies import Inconsistency, inconsistencies
 from powercut.race.locks import HeldLock, held_locks

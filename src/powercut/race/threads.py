@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
 from powercut.arrays import distinct
+from powercut.quick_dataclass import dataclass
 from powercut.trace.layout import Flag, Kind, Order
 from powercut.trace.reader import Trace
 

@@ -24,11 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from powercut.image.digest import Digester
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.race.inconsistencies import Inconsistency
 from powercut.race.locks import HeldLock
 from powercut.race.recovery import Bytes, Recovered, Recovery

@@ -12,13 +12,13 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut import _engine
 from powercut.errors import PowercutError
 from powercut.image.scratch import available_memory
 from powercut.native_programs import call_tracer, memory_tool, why_no_memory_tool
+from powercut.quick_dataclass import dataclass
 from powercut.record.recorder import NOT_EXECUTABLE, NOT_FOUND
 from powercut.record.remedies import MORE_ROOM, allow_namespaces, allow_tracing, install, rebuild, reinstall
 from powercut.trace.lines import line_reader

@@ -9,10 +9,10 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.oracle.verdict import Outcome
+from powercut.quick_dataclass import dataclass
 from powercut.record.recorder import HUNG, RecordOptions, printed_files, private_copy, trace_command
 from powercut.trace.reader import Trace
 

@@ -18,7 +18,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Protocol
@@ -29,6 +29,7 @@ from powercut.image.survey import Survey
 from powercut.interrupts import pass_on
 from powercut.native_programs import call_tracer
 from powercut.programs import find_program
+from powercut.quick_dataclass import dataclass
 from powercut.record.private_copy import PrivateCopy, led_to_copy, require_folder
 from powercut.record.private_layers import PrivateLayers, is_worth_it
 from powercut.record.relabel import add_meta

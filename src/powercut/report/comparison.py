@@ -7,10 +7,10 @@ models, is part of the answer.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from powercut.printable import one_line
+from powercut.quick_dataclass import dataclass
 from powercut.report.problems import Level, Outcome, Problem, problems, verdict
 from powercut.runs.store import SavedRun
 

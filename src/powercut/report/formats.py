@@ -6,12 +6,12 @@ The table is read for `--help`, so the modules behind it are loaded when a repor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from powercut.errors import UsageError, suggestion
+from powercut.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from powercut.runs.store import SavedRun

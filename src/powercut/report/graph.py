@@ -10,11 +10,11 @@ Names and lines come from outside: they are escaped, and without control charact
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from powercut.findings.places import Places
 from powercut.printable import one_line
+from powercut.quick_dataclass import dataclass
 from powercut.states.behaviors.find import Representatives
 from powercut.states.behaviors.order import order_of
 from powercut.states.behaviors.tour import BehaviorTour

@@ -6,7 +6,6 @@ Fields may be added; those here keep their meaning. docs/guard.md explains each,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from powercut.heal.failing_restart import Attempt
 from powercut.heal.heal_plan import Plan, Step, discarded
 from powercut.heal.healer import Healing
 from powercut.heal.session import Session
+from powercut.quick_dataclass import dataclass
 from powercut.report.location_document import LocationDocument, location_document
 
 

@@ -6,10 +6,9 @@ meaning from version to version: other programs group and silence by them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from powercut.findings.finding import FindingKind
 from powercut.lint.patterns import PATTERNS, Pattern
+from powercut.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

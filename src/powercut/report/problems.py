@@ -7,7 +7,6 @@ places, and frames that are files and lines again instead of text.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
 from powercut.findings.finding import Finding, Location
@@ -15,6 +14,7 @@ from powercut.findings.idioms import how_to
 from powercut.findings.sources import sources
 from powercut.lint.misuse import Misuse
 from powercut.printable import counted
+from powercut.quick_dataclass import dataclass
 from powercut.report.assertions import checked_extent
 from powercut.report.finding_text import explain
 from powercut.report.kind_texts import KINDS, pattern_rule_id

@@ -11,10 +11,10 @@ import re
 import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure, UsageError
+from powercut.quick_dataclass import dataclass
 from powercut.runs.run_plan import sole_run
 from powercut.runs.store import NUMBER, PLAN, SYNCS, numbered_runs
 from powercut.search.verdict_cache import NAME as VERDICTS

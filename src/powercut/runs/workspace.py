@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from powercut import _engine
@@ -19,6 +19,7 @@ from powercut.image.survey import Survey, changed_since
 from powercut.model.filesystem import file_systems
 from powercut.model.memory import PAGE_CACHE
 from powercut.oracle.check_command import check_command
+from powercut.quick_dataclass import dataclass
 from powercut.record.recorder import RecordOptions
 from powercut.record.workload import Workload, record
 from powercut.runs.data_folder import require_data_folder

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from powercut.quick_dataclass import dataclass
 
 AGENTS = Path(__file__).parent / "agents"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from powercut.quick_dataclass import dataclass
 
 # What may be taken when the search is over, to explain what was found: so many seconds, or a part of the budget if that
 # is more. With what starting and saving take, a run ends five seconds after its budget, or a tenth of it.

@@ -7,8 +7,8 @@ states, to be shown and kept with the run; the others are counted.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import State
 
 MOST_KEPT = 3  # of each sort; more of them show the user nothing new

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powercut.findings.finding import Finding
+from powercut.quick_dataclass import dataclass
 from powercut.states.estimate import Estimate
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.image.folder import ImageFolder
 from powercut.oracle.protocol import Oracle, Told
 from powercut.oracle.verdict import Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.search.decision_tree import says_the_same
 from powercut.search.jobs import Job
 

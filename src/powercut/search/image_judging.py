@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from powercut.errors import EnvironmentFailure
 from powercut.findings.questions import Question
 from powercut.interrupts import pass_on
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.search.cache_check import CacheCheck
 from powercut.search.crash_or_hang import CrashOrHang
 from powercut.search.doubtful_states import DoubtfulStates

@@ -6,12 +6,12 @@ A job is one state of one timeline to be judged, with a number the engine chose;
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
 from powercut.oracle.image_queries import Asked
 from powercut.oracle.verdict import Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import State
 
 

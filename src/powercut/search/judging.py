@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure, UsageError
@@ -21,6 +20,7 @@ from powercut.oracle.callable import CallableOracle
 from powercut.oracle.check_command import check_command, check_environment, told_digest
 from powercut.oracle.command import CommandOracle
 from powercut.oracle.fingerprint import fingerprint
+from powercut.quick_dataclass import dataclass
 from powercut.search.equivalence import Equivalence
 from powercut.search.inline_executor import InlineExecutor
 from powercut.search.jobs import Executor, Job, Result

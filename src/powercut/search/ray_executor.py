@@ -15,7 +15,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 
 from powercut.errors import EnvironmentFailure
+from powercut.quick_dataclass import dataclass
 from powercut.search.jobs import Job, Result
 from powercut.search.messages import Message, MessageError, frames, pack_jobs
 from powercut.search.node import Setup

@@ -19,7 +19,6 @@ import termios
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,6 +30,7 @@ from powercut.image.layers import Layers
 from powercut.image.scratch import Scratch, ScratchError
 from powercut.oracle.protocol import Oracle, Place, Told
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.search.forked_judging import ForkedJudging, Judged
 from powercut.search.jobs import Job, Result, Watched, Watching
 from powercut.search.messages import (

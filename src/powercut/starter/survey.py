@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from powercut.errors import EnvironmentFailure
 from powercut.image.state_image import StateImage, files_of
 from powercut.model.filesystem import ONE_ROW
 from powercut.oracle.builtin import BuiltinOracle
+from powercut.quick_dataclass import dataclass
 from powercut.record.tracers import mapped_files
 from powercut.states.objects import ObjectKind
 from powercut.states.state import Base, State

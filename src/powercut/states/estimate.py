@@ -15,8 +15,8 @@ import math
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.timeline import Timeline
 
 MOST_POINTS = 200  # points that are probed; of more, a sample of them

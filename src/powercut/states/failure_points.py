@@ -12,13 +12,14 @@ The image of a failure point is that of everything issued before it: program ord
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
 from powercut.trace.layout import Flag, Kind

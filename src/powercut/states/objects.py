@@ -6,8 +6,10 @@ the images of two states may differ, so that a folder on disk follows from state
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
+
+from powercut.quick_dataclass import dataclass
 
 BLOCK = 4096  # the unit in which images are compared and patched
 

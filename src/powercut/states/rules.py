@@ -36,12 +36,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
 from typing import Any
 
 from powercut import _engine
 from powercut.model.filesystem import BLOCK, Exposed, FileSystem, Rename, Truncate
 from powercut.model.memory import PAGE_CACHE
+from powercut.quick_dataclass import dataclass
 from powercut.states.guarantees import Guarantees
 from powercut.states.memory_rules import MappedFiles, flags_of, media
 from powercut.states.objects import ObjectKind

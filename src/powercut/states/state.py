@@ -10,8 +10,9 @@ guaranteed by it) and the few updates in which it differs, so its size follows t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from powercut.quick_dataclass import dataclass
 
 NEVER = 2**62  # the time of something that does not happen in this trace
 

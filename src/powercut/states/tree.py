@@ -9,9 +9,10 @@ Before an event is applied the tree is that of the moment before the call; after
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.objects import ObjectKind
 from powercut.trace.layout import DATA, EXTRA, INODE, KIND, LENGTH, OFFSET, PATH, Kind, Record
 from powercut.trace.reader import Trace

@@ -12,7 +12,6 @@ prevents, and never a mistake that the program has anyway.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from powercut import _engine
 from powercut.findings.diagnose import Diagnosis
@@ -22,6 +21,7 @@ from powercut.findings.places import Places
 from powercut.findings.questions import Question
 from powercut.image.digest import Digester
 from powercut.oracle.verdict import Outcome, Verdict
+from powercut.quick_dataclass import dataclass
 from powercut.search.exploration import Exploration
 from powercut.states.state import State
 from powercut.syncs.candidates import Candidates

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from powercut.arrays import distinct
 from powercut.findings.finding import Location
 from powercut.findings.places import Places, place_of
 from powercut.lint.blame import Blame
+from powercut.quick_dataclass import dataclass
 from powercut.states.objects import ObjectKind
 from powercut.states.rules import MS_SYNC
 from powercut.states.timeline import Timeline

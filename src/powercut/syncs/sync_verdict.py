@@ -18,10 +18,10 @@ not be.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from powercut.findings.finding import Finding
+from powercut.quick_dataclass import dataclass
 from powercut.syncs.sites import Site
 
 

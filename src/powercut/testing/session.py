@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import msgspec
@@ -22,6 +22,7 @@ from powercut.lint.patterns import PATTERNS
 from powercut.model.memory import memory
 from powercut.oracle.check_command import check_command
 from powercut.printable import counted
+from powercut.quick_dataclass import dataclass
 from powercut.record.workload import Workload
 from powercut.runs.apply_baseline import apply_baseline, load_baseline
 from powercut.runs.housekeeping import LARGE, bytes_text, size_of

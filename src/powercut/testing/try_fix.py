@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -19,6 +18,7 @@ from powercut.findings.finding import Finding, Tried, TriedOutcome
 from powercut.findings.shown_again import shown_again
 from powercut.oracle.check_command import check_command
 from powercut.printable import counted
+from powercut.quick_dataclass import dataclass
 from powercut.record.added_syncs import put_in, write_plan
 from powercut.record.workload import Workload
 from powercut.runs.run_plan import load_plan

@@ -7,8 +7,9 @@ load it and to go through the sections of a program and its C library takes a te
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from powercut.quick_dataclass import dataclass
 
 _MAGIC = b"\x7fELF"
 _WIDE, _LITTLE = 2, 1  # ELFCLASS64, ELFDATA2LSB

@@ -12,8 +12,8 @@ from __future__ import annotations
 import bisect
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from powercut.quick_dataclass import dataclass
 from powercut.trace.elf import Elf, ElfError, string
 from powercut.trace.lines import Line
 

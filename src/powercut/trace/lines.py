@@ -13,10 +13,10 @@ from __future__ import annotations
 import posixpath
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut import _engine
+from powercut.quick_dataclass import dataclass
 
 _SECONDS = 120
 """A debug build of a browser takes a few; beyond this a report without lines is better than none."""

@@ -8,7 +8,8 @@ The table's layout has been the same since CPython 3.11 (``Objects/locations.md`
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from powercut.quick_dataclass import dataclass
 
 _HEAD = struct.Struct("<6I")
 

@@ -11,10 +11,11 @@ import re
 import struct
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
+from powercut.quick_dataclass import dataclass
 from powercut.runtimes.known import runtime_of, told_frames
 from powercut.runtimes.python import JOINT
 from powercut.runtimes.runtime import AGENTS

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 
 from powercut.heal.bitcode.types import Field, Types, split
+from powercut.quick_dataclass import dataclass
 
 _NAME = r'(?:"[^"]*"|[\w.$-]+)'
 _VALUE = re.compile(rf"[%@]{_NAME}")

@@ -7,7 +7,7 @@ in the slice made; none is dropped, and otherwise their order stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from powercut.errors import UsageError
@@ -17,6 +17,7 @@ from powercut.heal.bitcode.dependences import Dependences
 from powercut.heal.bitcode.memory import PMDK
 from powercut.heal.bitcode.program import Function, Line, functions_of, globals_used
 from powercut.heal.heal_plan import Step
+from powercut.quick_dataclass import dataclass
 from powercut.trace.symbols import Frame
 
 PlaceOf = Callable[[int], Frame | None]  # the line that made a record

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import groupby
 
 from powercut.findings.places import Places
+from powercut.quick_dataclass import dataclass
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
 from powercut.syncs.sites import sync_calls

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from powercut.findings.finding import Finding, Location
+from powercut.quick_dataclass import dataclass
 from powercut.report.html.evidence import Evidence, EvidenceRoom
 from powercut.report.html.excerpts import Excerpt, excerpts
 from powercut.report.problems import Problem

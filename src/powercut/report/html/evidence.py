@@ -8,12 +8,13 @@ graph; or a word that says why there is none. Everything is bounded, so that a p
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from powercut.errors import PowercutError
 from powercut.findings.finding import Finding, SavedState
 from powercut.findings.places import Places
+from powercut.quick_dataclass import dataclass
 from powercut.report.graph import draw_graph
 from powercut.report.html.crash_story import Moment, story, updates_to_tell
 from powercut.report.html.images import FolderDifference, compare_folders

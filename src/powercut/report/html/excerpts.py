@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from powercut.findings.finding import Location
+from powercut.quick_dataclass import dataclass
 from powercut.report.problems import Step, steps
 from powercut.report.source import source_lines
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from powercut.image.state_image import StateImage, files_of
 from powercut.model.filesystem import BLOCK
+from powercut.quick_dataclass import dataclass
 from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.timeline import Timeline

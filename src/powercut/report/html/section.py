@@ -6,10 +6,10 @@ nothing for it; a template of the same name beside it; and its place in `section
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from powercut.quick_dataclass import dataclass
 from powercut.report.html.evidence import EvidenceRoom
 from powercut.report.problems import Problem
 from powercut.runs.store import SavedRun

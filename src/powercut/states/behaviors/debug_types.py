@@ -12,7 +12,6 @@ longer than testing more states.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from elftools.dwarf.descriptions import describe_form_class
@@ -20,6 +19,7 @@ from elftools.dwarf.locationlists import BaseAddressEntry, LocationEntry, Locati
 from elftools.dwarf.ranges import BaseAddressEntry as BaseRangeEntry
 from elftools.elf.elffile import ELFFile
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.behaviors.operand import Operand, stored_to
 from powercut.trace.elf import Elf
 

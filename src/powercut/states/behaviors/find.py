@@ -7,11 +7,12 @@ smallest first, then the others. `tour` explores them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 
 import numpy as np
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.behaviors.explore import Detail, detail_of
 from powercut.states.behaviors.functions import function_runs, too_high
 from powercut.states.behaviors.graph import Behavior, Graph, Name, graph_of

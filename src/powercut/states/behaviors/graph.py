@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.behaviors.operations import Operations, Role
 from powercut.states.behaviors.order import order_of
 from powercut.states.behaviors.parts import Parts

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.behaviors.graph import Behavior, Graph, Name, NumberedGraph
 
 

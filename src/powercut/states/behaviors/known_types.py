@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from powercut.arrays import distinct
+from powercut.quick_dataclass import dataclass
 from powercut.states.behaviors.layouts import Known
 from powercut.states.behaviors.operations import Operations
 from powercut.trace.elf import Elf, ElfError

@@ -19,13 +19,14 @@ other stores into such an instance are stores to its fields.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from powercut.arrays import distinct
+from powercut.quick_dataclass import dataclass
 
 REACH = 1024  # bytes between two fields of one thing
 NEAR = 128  # the same where they were seen together only once

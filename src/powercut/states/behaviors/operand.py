@@ -6,7 +6,7 @@ how the operand is written. What does not fit is not guessed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from powercut.quick_dataclass import dataclass
 
 _PREFIXES = {0x66, 0xF0, 0xF2, 0xF3, 0x2E, 0x36, 0x3E, 0x26}
 _OTHER_ADDRESSES = {0x64, 0x65, 0x67}  # thread-local storage, 32-bit addresses

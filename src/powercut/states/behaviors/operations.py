@@ -7,7 +7,6 @@ bytes and that become durable together. Syncs and outputs own none: they say whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powercut.arrays import distinct
+from powercut.quick_dataclass import dataclass
 from powercut.states.behaviors.hash_mixing import Words, mix, mix_all
 from powercut.states.behaviors.stacks import Ints, StackTree, stack_tree
 from powercut.states.timeline import Timeline

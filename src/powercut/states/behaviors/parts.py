@@ -7,11 +7,10 @@ comes before all of it from what comes before its end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.behaviors.hash_mixing import Words, mix_all
 from powercut.states.behaviors.operations import Operations
 from powercut.states.behaviors.stacks import Ints

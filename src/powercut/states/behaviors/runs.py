@@ -12,12 +12,13 @@ numbers until the different ones are known (`shapes.py`). A range that is too lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from powercut.arrays import distinct
+from powercut.quick_dataclass import dataclass
 from powercut.states.behaviors.hash_mixing import Words
 from powercut.states.behaviors.stacks import Ints
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from powercut.quick_dataclass import dataclass
 from powercut.states.behaviors.hash_mixing import mix
 from powercut.trace.layout import FRAME, TableKind
 from powercut.trace.pycode import PyCode, parse_pycode
