@@ -125,6 +125,8 @@ def section(program: Program, result: dict[str, Any]) -> str:
         return text + f"The run failed: {result['failure'].splitlines()[0]}\n"
     if not result["found"]:
         return text + "Nothing was found.\n"
+    if unexplained := result["states"]["unexplained"]:
+        text += f"{unexplained} failing states belong to no finding. {' '.join(program.unexplained.split())}\n\n"
     judged = {one.what: one for one in program.findings}
     told = set()
     for finding in result["found"]:

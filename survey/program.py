@@ -20,7 +20,7 @@ PYTHON = WORK / "venv" / "bin" / "python"  # of the programs: never of powercut
 VERDICTS = ("true", "true on this model only", "documented behaviour", "false alarm", "unclear")
 FOR_MAINTAINERS = VERDICTS[:2]  # what they would want to hear of
 KEYS = {"title", "about", "install", "version", "judged", "documentation", "promise", "code", "prepare", "workload"}
-KEYS |= {"check", "options", "budget", "random", "finding"}
+KEYS |= {"check", "options", "budget", "random", "unexplained", "finding"}
 
 
 class Malformed(Exception):
@@ -56,6 +56,7 @@ class Program:
     options: tuple[str, ...]
     budget: str
     random: tuple[str, ...]  # patterns of names that are others in each run
+    unexplained: str  # why failing states may belong to no finding; empty: they may not
     findings: tuple[Expected, ...]
 
     def version(self) -> str | None:
@@ -100,6 +101,7 @@ def read_program(folder: Path, budget: str = "60s") -> Program:
         options=command("options", needed=False),
         budget=said.get("budget", budget),
         random=tuple(said.get("random", [])),
+        unexplained=said.get("unexplained", "").strip(),
         findings=tuple(read_expected(folder.name, one) for one in said.get("finding", [])),
     )
 
