@@ -40,9 +40,14 @@ def plain(text: str, random: Iterable[str]) -> str:
     return NUMBER.sub("#", HASH.sub("#", text))
 
 
+def judgement(what: str, expected: Iterable[Expected]) -> Expected | None:
+    """What was made of a finding; a judgement of just this one comes before one of many."""
+    fitting = [one for one in expected if one.what == what or (one.what[-1] == "*" and what.startswith(one.what[:-1]))]
+    return max(fitting, key=lambda one: len(one.what), default=None)
+
+
 def difference(found: Iterable[str], expected: Sequence[Expected]) -> list[str]:
     """Lines like those of a diff: - is expected and was not found, + was found and nobody has judged it."""
     seen = set(found)
-    known = {one.what for one in expected}
     missing = [f"- {one.what}  [{one.verdict}]" for one in expected if one.always and one.what not in seen]
-    return missing + [f"+ {what}  [not judged]" for what in sorted(seen - known)]
+    return missing + [f"+ {what}  [not judged]" for what in sorted(seen) if judgement(what, expected) is None]

@@ -1,10 +1,12 @@
 """What the programs of the survey need: an environment and a folder of packages of their own, in build/survey.
 
-Nothing of it is a dependency of powercut. Debian's packages are the user's to install; what is missing is skipped.
+Nothing of it is a dependency of powercut. Debian's packages are installed for root only, as by make setup; others
+install them themselves. What is missing is skipped.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -23,7 +25,8 @@ def how_to_install(program: Program) -> str:
 
 
 def install(programs: Iterable[Program]) -> None:
-    """Install what pip and npm have of the programs; what fails is said, and its programs are skipped."""
+    """Install what the programs need; what fails is said, and its programs are skipped."""
+    install_from_debian(package for program in programs for package in program.install.get("apt", "").split())
     wanted: dict[str, list[str]] = {"pip": [], "npm": []}
     for program in programs:
         for kind, packages in wanted.items():
@@ -40,8 +43,28 @@ def install(programs: Iterable[Program]) -> None:
         run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(WORK / "npm"), *packages])
 
 
+def install_from_debian(packages: Iterable[str]) -> None:
+    """Install those that are missing, one by one: Debian may lack one of them, or have it in another release."""
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return
+    patient = ["-o", "DPkg::Lock::Timeout=300"]
+    missing = [package for package in sorted(set(packages)) if not is_installed(package)]
+    if missing:
+        run(["apt-get", *patient, "-qq", "update"])
+    for package in missing:
+        run(["apt-get", *patient, "-qq", "install", "-y", "--no-install-recommends", package])
+
+
+def is_installed(package: str) -> bool:
+    """Whether Debian's package manager has installed a package."""
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status}", package]
+    done = subprocess.run(query, capture_output=True, text=True, check=False)
+    return done.stdout == "installed"
+
+
 def run(command: list[str]) -> None:
-    """Run an installer; its complaint is shown only if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    """Run an installer; its complaint is shown only if it fails. No package may ask anything."""
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"survey: could not install: {' '.join(command)}\n{done.stderr.strip()}", file=sys.stderr)

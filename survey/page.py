@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from powercut.states.estimate import Estimate
+from survey.comparison import judgement
 from survey.program import FOR_MAINTAINERS, VERDICTS, WORK, Program
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "survey.md"
@@ -50,8 +51,8 @@ def read_result(name: str) -> dict[str, Any]:
 
 def verdicts(program: Program, result: dict[str, Any]) -> dict[str, str]:
     """The verdict of each finding that was found, by its identity."""
-    judged = {one.what: one.verdict for one in program.findings}
-    return {one["what"]: judged.get(one["what"], "not judged") for one in result["found"]}
+    judged = {one["what"]: judgement(one["what"], program.findings) for one in result["found"]}
+    return {what: one.verdict if one else "not judged" for what, one in judged.items()}
 
 
 def summary(ran: list[Program], results: dict[str, Any]) -> str:
@@ -125,13 +126,14 @@ def section(program: Program, result: dict[str, Any]) -> str:
         return text + f"The run failed: {result['failure'].splitlines()[0]}\n"
     if not result["found"]:
         return text + "Nothing was found.\n"
-    judged = {one.what: one for one in program.findings}
+    if unexplained := result["states"]["unexplained"]:
+        text += f"{unexplained} failing states belong to no finding. {' '.join(program.unexplained.split())}\n\n"
     told = set()
     for finding in result["found"]:
         if (what := finding["what"]) in told:
             continue
         told.add(what)
-        one = judged.get(what)
+        one = judgement(what, program.findings)
         text += f"- **{one.verdict if one else 'not judged'}** ({finding['models']}): {finding['message']}\n"
         if one:
             text += f"  {' '.join(one.reason.split())}\n"

@@ -20,7 +20,7 @@ PYTHON = WORK / "venv" / "bin" / "python"  # of the programs: never of powercut
 VERDICTS = ("true", "true on this model only", "documented behaviour", "false alarm", "unclear")
 FOR_MAINTAINERS = VERDICTS[:2]  # what they would want to hear of
 KEYS = {"title", "about", "install", "version", "judged", "documentation", "promise", "code", "prepare", "workload"}
-KEYS |= {"check", "options", "budget", "random", "finding"}
+KEYS |= {"check", "options", "budget", "random", "unexplained", "finding"}
 
 
 class Malformed(Exception):
@@ -29,7 +29,11 @@ class Malformed(Exception):
 
 @dataclass(frozen=True)
 class Expected:
-    """A finding that was judged: what it is (see comparison.identity), and what its reader made of it."""
+    """A finding that was judged: what it is (see comparison.identity), and what its reader made of it.
+
+    Where nothing is ever synced, which of very many findings a run comes to is chance: what ends with * stands for all
+    that begin so, and is not always found.
+    """
 
     what: str
     verdict: str
@@ -56,6 +60,7 @@ class Program:
     options: tuple[str, ...]
     budget: str
     random: tuple[str, ...]  # patterns of names that are others in each run
+    unexplained: str  # why failing states may belong to no finding; empty: they may not
     findings: tuple[Expected, ...]
 
     def version(self) -> str | None:
@@ -100,6 +105,7 @@ def read_program(folder: Path, budget: str = "60s") -> Program:
         options=command("options", needed=False),
         budget=said.get("budget", budget),
         random=tuple(said.get("random", [])),
+        unexplained=said.get("unexplained", "").strip(),
         findings=tuple(read_expected(folder.name, one) for one in said.get("finding", [])),
     )
 
@@ -122,7 +128,8 @@ def read_expected(program: str, said: dict[str, Any]) -> Expected:
     if said["verdict"] in FOR_MAINTAINERS and not said.get("maintainers"):
         raise Malformed(f"{program}: a finding that is true needs the text for its maintainers")
     text = said.get("maintainers", "").strip()
-    return Expected(said["what"], said["verdict"], said["reason"].strip(), text, said.get("always", True))
+    always = said.get("always", not said["what"].endswith("*"))
+    return Expected(said["what"], said["verdict"], said["reason"].strip(), text, always)
 
 
 def all_programs(budget: str = "60s") -> list[Program]:

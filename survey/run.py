@@ -68,7 +68,7 @@ def survey(program: Program, version: str, here: Path) -> Result:
         for finding in report["findings"]
     ]
     differs = difference((one["what"] for one in found), program.findings)
-    if unexplained := report["states"]["unexplained"]:
+    if (unexplained := report["states"]["unexplained"]) and not program.unexplained:
         differs.append(f"+ {unexplained} failing states that no finding explains")
     return Result(program.name, version, seconds, first, report["states"], found, differs, "")
 
@@ -127,7 +127,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs; default: all")
     parser.add_argument("--budget", default="60s", help="for each program that does not say its own (default 60s)")
-    parser.add_argument("--install", action="store_true", help="first install what pip and npm have")
+    parser.add_argument(
+        "--install", action="store_true", help="first install what pip and npm have, and for root what Debian has"
+    )
     parser.add_argument("--work", type=Path, default=WORK, help="where runs leave their folders (build/survey)")
     parser.add_argument("--page", action="store_true", help="write docs/survey.md from the last run of each program")
     given = parser.parse_args()
@@ -139,17 +141,16 @@ def main() -> int:
     if unknown := set(given.names) - {program.name for program in programs}:
         print(f"survey: no such program: {', '.join(sorted(unknown))}; see {PROGRAMS}", file=sys.stderr)
         return 2
+
+    def wanted() -> list[Program]:
+        return [one for one in all_programs(given.budget) if not given.names or one.name in given.names]
+
     if given.install:
-        install(programs)
-        programs = all_programs(given.budget)  # {python} is another now
+        install(wanted())  # {python} is another from here on
     only_page = given.page and not given.names
-    good = (
-        True
-        if only_page
-        else run_all([one for one in programs if not given.names or one.name in given.names], given.work.resolve())
-    )
+    good = True if only_page else run_all(wanted(), given.work.resolve())
     if given.page or not given.names:
-        write_page(programs)
+        write_page(all_programs(given.budget))
     return 0 if good else 1
 
 

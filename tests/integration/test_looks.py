@@ -117,6 +117,7 @@ NOT_UNDERSTOOD = {
     "ctypes.CDLL(None).chroot(b'.')": "it uses unknown system call 161",
     "ctypes.CDLL(None).ptrace(0, 0, 0, 0)": "it uses unknown system call 101",
     "ctypes.CDLL(None).open(1, 0)": "it uses a name that could not be read",
+    "ctypes.CDLL(None).shmget(7, 4096, 0o1000)": "it uses unknown system call 29",  # IPC_CREAT: perhaps another's
     "socket.create_connection(socket.create_server(('127.0.0.1', 0)).getsockname())": "it talks to another process",
 }
 
@@ -131,6 +132,18 @@ def test_nobody_at_the_other_end_is_understood(data: Path) -> None:
     """The C library asks for a name service that is rarely there."""
     program = "import socket\ntry:\n    socket.socket(socket.AF_UNIX).connect('none')\nexcept OSError:\n    pass"
     assert (Kind.LOOK_NAME, ".", "none", None) in looks(data, program)
+
+
+@pytest.mark.parametrize("segment", ["0, 4096, 0o600", "os.getpid(), 4096, 0o3600"], ids=["private", "exclusive"])
+def test_a_segment_of_its_own_is_understood(data: Path, segment: str) -> None:
+    """PostgreSQL's single-user mode makes one that must be new; nobody else has put anything into it."""
+    program = (
+        f"import ctypes, os\nc = ctypes.CDLL(None)\nc.shmat.restype = ctypes.c_void_p\nhere = c.shmget({segment})\n"
+    )
+    program += (
+        "at = c.shmat(here, None, 0)\nc.shmctl(here, 0, None)\nc.shmdt(ctypes.c_void_p(at))\nos.access('file', 0)"
+    )
+    assert (Kind.LOOK_NAME, ".", "file", "file") in looks(data, program)
 
 
 def test_how_it_ends_is_told(data: Path) -> None:

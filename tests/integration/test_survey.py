@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from survey.comparison import difference, identity
+from survey.comparison import difference, identity, judgement
 from survey.program import PROGRAMS, Expected, Malformed, all_programs, read_program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +42,15 @@ def test_the_difference_names_what_is_missing_and_what_is_new() -> None:
     known = [expected("one"), expected("two"), expected("three", always=False)]
     assert difference(["two", "four", "four"], known) == ["- one  [true]", "+ four  [not judged]"]
     assert difference(["one", "two"], known) == []
+
+
+def test_one_judgement_may_stand_for_many() -> None:
+    many = Expected("unpersisted: *", "documented behaviour", "", "", always=False)
+    known = [many, Expected("unpersisted: one", "true", "", "", always=False)]
+    assert difference(["unpersisted: one", "unpersisted: two", "ordering: one"], known) == [
+        "+ ordering: one  [not judged]"
+    ]
+    assert [judgement(f"unpersisted: {what}", known) for what in ("one", "two")] == [known[1], many]
 
 
 def test_a_finding_is_the_same_with_other_sizes_and_libraries() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.states.estimate import Estimate, estimate_states
 from powercut.states.lattice import Lattice
-from powercut.states.state_counts import COUNT_STEPS, StateCounts
+from powercut.states.state_counts import COUNT_STEPS, StateCounts, total_of
 from powercut.states.timeline import Timeline
 from tests.models.random_runs import RunMaker, to_trace
 
@@ -112,3 +112,19 @@ def test_steps_at_wide_points_count_for_what_they_take() -> None:
 )
 def test_estimates_in_words(estimate: Estimate, words: str) -> None:
     assert str(estimate) == words
+
+
+@pytest.mark.parametrize(
+    ("counted", "told"),
+    [(10**15 - 1, "999,999,999,999,999"), (7 * 10**195, "about 10^196"), (10**9000, "about 10^9000")],
+    ids=["figures", "long", "of-9000-digits"],
+)
+def test_a_count_that_nobody_can_read_is_told_as_a_power_of_ten(counted: int, told: str) -> None:
+    """Of 9,000 digits, Python makes no text at all: neither for people nor for the report."""
+
+    class Counted:
+        def total(self, seed: int, seconds: float) -> int:
+            return counted
+
+    total = total_of([Counted()])  # type: ignore[list-item]
+    assert (f"{total:,}" if isinstance(total, int) else str(total)) == told

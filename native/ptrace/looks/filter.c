@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +35,12 @@
 #define BLIND_ADVICE                                                                                         \
     SKIP_UNLESS_EQ(SYS_madvise, 6), LOAD(args[2]), SKIP_IF_EQ(MADV_DONTNEED, 3), SKIP_IF_EQ(MADV_REMOVE, 2), \
         SKIP_IF_MORE(MADV_KEEPONFORK, 1), ALLOW, NOTIFY
+
+/* A segment of System V that is new, or has no name: what is in it comes from the program itself. */
+#define BLIND_SEGMENT                                                                                        \
+    SKIP_UNLESS_EQ(SYS_shmget, 8), LOAD(args[0]), SKIP_UNLESS_EQ(IPC_PRIVATE, 1), ALLOW, LOAD(args[2]),      \
+        SKIP_UNLESS_ANY(IPC_CREAT, 2), SKIP_UNLESS_ANY(IPC_EXCL, 1), ALLOW, NOTIFY
+#define BLIND_ATTACHING SKIP_UNLESS_EQ(SYS_shmat, 4), LOAD(args[2]), SKIP_IF_ANY(SHM_REMAP, 1), ALLOW, NOTIFY
 
 /* Calls of our own: SECRET is replaced. */
 #define SECRET 0
@@ -62,6 +70,8 @@ static struct sock_filter program[] = {
     BLIND_SEND,
     BLIND_PRCTL,
     BLIND_IOCTL,
+    BLIND_SEGMENT,
+    BLIND_ATTACHING,
     /* memory */
     BLIND(SYS_brk),
     BLIND(SYS_mprotect),
@@ -73,6 +83,8 @@ static struct sock_filter program[] = {
     BLIND(SYS_munlockall),
     BLIND(SYS_membarrier),
     BLIND(SYS_memfd_create),
+    BLIND(SYS_shmctl),
+    BLIND(SYS_shmdt),
     BLIND(SYS_get_mempolicy),
     BLIND(SYS_set_mempolicy),
     BLIND(SYS_mbind),

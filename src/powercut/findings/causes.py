@@ -14,7 +14,17 @@ from functools import partial
 from powercut.findings.finding import Finding, Fix, Location
 from powercut.findings.fixes import Proposal, propose, tried
 from powercut.findings.questions import Oracle, OutOfTime, Question
-from powercut.findings.repair import Complete, GiveBack, GoOn, Repair, SayLater, SyncScope, next_like, site_of
+from powercut.findings.repair import (
+    Complete,
+    GiveBack,
+    GoOn,
+    Repair,
+    SayLater,
+    SyncScope,
+    executions_between,
+    next_like,
+    site_of,
+)
 from powercut.findings.story import Shape, Story
 from powercut.findings.targets import Target, target_of
 from powercut.quick_dataclass import dataclass
@@ -68,7 +78,7 @@ class Cause:
     Attributes:
         repairs: how it is taken out of a state, one for each pair of calls that shows it.
         losses: the calls whose loss shows it, with what they change.
-        pairs: the calls between which a cut shows it.
+        pairs: the calls between which a cut shows it, and which execution of the second one it is.
         shown: the timelines that show it, by number, and states of each that a fix must make impossible.
     """
 
@@ -77,7 +87,7 @@ class Cause:
     remedy: Remedy
     repairs: list[Repair] = field(default_factory=list)
     losses: set[_Loss] = field(default_factory=set)
-    pairs: set[tuple[_Call, _Call]] = field(default_factory=set)
+    pairs: set[tuple[_Call, _Call, int]] = field(default_factory=set)
     shown: dict[int, list[State]] = field(default_factory=dict)
 
     @property
@@ -151,10 +161,11 @@ class Causes:
 
     def _learn_pair(self, cause: Cause, story: Story, first: int, second: int) -> None:
         timeline = self._timelines[story.number]
-        pair = (site_of(timeline, first), site_of(timeline, second))
+        cut = story.shape is Shape.SPLIT
+        nth = executions_between(timeline, first, second) if cut else 1
+        pair = (site_of(timeline, first), site_of(timeline, second), nth)
         if pair not in cause.pairs:
             cause.pairs.add(pair)
-            cut = story.shape is Shape.SPLIT
             cause.repairs.append(GoOn(first, second, story.parts) if cut else SayLater(first, second))
 
     def _shows(self, cause: Cause, timeline: Timeline, update: int) -> bool:

@@ -89,7 +89,8 @@ class Complete:
 class GoOn:
     """For cuts between two calls: where only one of them survived, or was made at all, the other one is added.
 
-    What must happen together must do so either way round, and as a whole.
+    What must happen together must do so either way round, and as a whole. One instruction may store several times, in a
+    loop or because it is wide: so it counts which execution of the second call after the first one it is.
     """
 
     def __init__(self, first: int, second: int, parts: Sequence[int] | None) -> None:
@@ -99,8 +100,9 @@ class GoOn:
         self._parts = parts
 
     def __call__(self, timeline: Timeline, question: Question) -> Question:
-        for begun in _begun(timeline, question.state, self._first, [self._second, *(self._parts or ())]):
-            ended = next_like(timeline, self._second, begun)
+        nth = executions_between(timeline, self._first, self._second)
+        for begun in self._begun(timeline, question.state, nth):
+            ended = next_like(timeline, self._second, begun, nth)
             if ended is None:
                 continue
             state = question.state
@@ -113,6 +115,27 @@ class GoOn:
         # Where the second call was made without the first (of a file that was new), it is completed as well.
         lost = {int(timeline.event[update]) for update in timeline.lost(question.state)}
         return _completed(timeline, question, [call for call in lost if is_like(timeline, self._second, call)])
+
+    def _begun(self, timeline: Timeline, state: State, nth: int) -> list[int]:
+        """Executions of the first call in which a state may lack something.
+
+        Those after which the second one had not been made yet, and those that lost a part of any.
+        """
+        first, second, last = self._first, self._second, state.point // 2
+        found: set[int | None] = set()
+        for event in reversed(_all_like(timeline, first, last)):
+            if (next_like(timeline, second, event, nth) or NEVER) <= last:
+                break
+            found.add(event)
+        for event in {int(timeline.event[update]) for update in timeline.lost(state)}:
+            if is_like(timeline, first, event):
+                found.add(event)
+            elif is_like(timeline, second, event):
+                before = last_like(timeline, second, event, nth)
+                found.add(last_like(timeline, first, before - 1) if before is not None else None)
+            elif any(is_like(timeline, part, event) for part in self._parts or ()):
+                found.add(last_like(timeline, first, event - 1))
+        return sorted(event for event in found if event is not None)
 
 
 class SayLater:
@@ -143,22 +166,6 @@ def _durable(timeline: Timeline, call: int) -> int:
     """When a call is guaranteed; if it never is, when it was made."""
     times = [timeline.updates.guaranteed[update] for update in timeline.updates_of(call)]
     return 2 * call if NEVER in times else max(times)
-
-
-def _begun(timeline: Timeline, state: State, first: int, others: Sequence[int]) -> list[int]:
-    """Executions of the first of some calls in which a state may lack something.
-
-    Those after which the second one had not been made yet, and those that lost a part of any.
-    """
-    last = state.point // 2
-    done = last_like(timeline, others[0], last) or -1
-    found: set[int | None] = {event for event in _all_like(timeline, first, last) if event > done}
-    for event in {int(timeline.event[update]) for update in timeline.lost(state)}:
-        if is_like(timeline, first, event):
-            found.add(event)
-        elif any(is_like(timeline, other, event) for other in others):
-            found.add(last_like(timeline, first, event - 1))
-    return sorted(event for event in found if event is not None)
 
 
 def _is_whole(timeline: Timeline, state: State, call: int) -> bool:
@@ -245,18 +252,25 @@ def _all_like(timeline: Timeline, event: int, by: int) -> list[int]:
     return some
 
 
-def last_like(timeline: Timeline, event: int, by: int) -> int | None:
-    """The last event up to another that is an execution of the same call as one."""
+def last_like(timeline: Timeline, event: int, by: int, nth: int = 1) -> int | None:
+    """The last event up to another that is an execution of the same call as one, or the nth from the end."""
     found = _like(timeline, event)
-    position = int(np.searchsorted(found, by, side="right")) - 1
+    position = int(np.searchsorted(found, by, side="right")) - nth
     return int(found[position]) if position >= 0 else None
 
 
-def next_like(timeline: Timeline, event: int, after: int) -> int | None:
-    """The next event after another that is an execution of the same call as one."""
+def next_like(timeline: Timeline, event: int, after: int, nth: int = 1) -> int | None:
+    """The next event after another that is an execution of the same call as one, or the nth of them."""
     found = _like(timeline, event)
-    position = int(np.searchsorted(found, after, side="right"))
+    position = int(np.searchsorted(found, after, side="right")) + nth - 1
     return int(found[position]) if position < len(found) else None
+
+
+def executions_between(timeline: Timeline, first: int, second: int) -> int:
+    """Which execution of its call a second event is after a first one: 1 if it is the next, or before that one."""
+    found = _like(timeline, second)
+    after, at = np.searchsorted(found, [first, second], side="right").tolist()
+    return int(max(1, at - after))
 
 
 def site_of(timeline: Timeline, event: int) -> tuple[int, int]:

@@ -24,6 +24,7 @@ FEWEST_POINTS = 2
 FEWEST_PROBES = 8  # of each point
 MORE_PROBES = 200  # if there is time
 SECONDS = 0.5  # for all probes of a timeline beyond the fewest
+DIGITS = 15  # of a number that anyone reads, and that a float holds exactly
 _NEAR = 0.005  # relative error of a point that needs no more probes
 _ALMOST_ONE = 1 - 2**-40
 
@@ -48,7 +49,7 @@ class Estimate:
     @property
     def number(self) -> str:
         """The number in figures."""
-        if self.log10 >= 15:
+        if self.log10 >= DIGITS:
             return f"10^{self.log10:.0f}"
         if self.log10 < 6:
             return f"{10**self.log10:,.0f}"
@@ -56,11 +57,11 @@ class Estimate:
         return f"{digits} × 10^{int(exponent)}"
 
     def __str__(self) -> str:
-        return f"about {self.number} (± {100 * self.error:,.0f} %)" if self.log10 < 15 else f"about {self.number}"
+        return f"about {self.number} (± {100 * self.error:,.0f} %)" if self.log10 < DIGITS else f"about {self.number}"
 
     def less(self, covered: int) -> Estimate:
         """What is left of it."""
-        if self.log10 > 15 or not covered:
+        if self.log10 > DIGITS or not covered:
             return self  # beyond the digits of a float
         whole = 10**self.log10
         left = max(whole - covered, 1.0)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import add
 
-from powercut.states.estimate import SECONDS, Estimate, estimate_states
+from powercut.states.estimate import DIGITS, SECONDS, Estimate, estimate_states
 from powercut.states.lattice import Lattice
 from powercut.states.timeline import Timeline
 
@@ -82,10 +82,13 @@ class StateCounts:
 
 
 def total_of(counts: Sequence[StateCounts], seed: int = 0, seconds: float = SECONDS) -> int | Estimate:
-    """How many states some timelines have together, or about how many; each has its part of the time."""
+    """How many states some timelines have together, or about how many; each has its part of the time.
+
+    Numbers that nobody could read are told as estimates without an error: some have thousands of digits.
+    """
     totals = [some.total(seed, seconds / len(counts)) for some in counts]
     counted = sum(total for total in totals if isinstance(total, int))
     estimates = [total for total in totals if isinstance(total, Estimate)]
     if not estimates:
-        return counted
+        return counted if counted < 10**DIGITS else Estimate.of(counted)
     return reduce(add, estimates, Estimate.of(counted)) if counted else reduce(add, estimates)

@@ -1,0 +1,45 @@
+"""Taking a cause out of a state: what is added, and what is given back."""
+
+from __future__ import annotations
+
+import pytest
+
+from powercut.findings.questions import Question
+from powercut.findings.repair import GoOn
+from powercut.model.filesystem import FILE_SYSTEMS
+from powercut.states.state import Base, State
+from powercut.states.timeline import Timeline
+from tests.models.random_runs import to_trace
+
+WIDE = 7  # the call stack of one instruction that stores twice
+
+
+@pytest.fixture
+def timeline() -> Timeline:
+    """Events 4 to 6 store A, B and C, as a compiler does: B and C are one wide store. The same once more: 8 to 10."""
+    stores = [("write", "a", 8 * place, letter * 8, "") for place, letter in enumerate((b"A", b"B", b"C"))]
+    start = [("create", "a"), ("write", "a", 0, bytes(24), ""), ("sync",)]
+    trace = to_trace([*start, *stores, ("sync",), *stores, ("sync",)])
+    trace.events = trace.events.copy()
+    for event in (5, 6, 9, 10):
+        trace.events["stack"][event] = WIDE
+    trace.events["stack"][[4, 8]] = 3
+    return Timeline(trace, FILE_SYSTEMS["ext4-ordered"])
+
+
+@pytest.mark.parametrize("last", [8, 9])
+def test_a_cut_goes_on_to_the_end_of_a_wide_store(timeline: Timeline, last: int) -> None:
+    """The next execution of that instruction is only the first half of it."""
+    repaired = GoOn(4, 6, None)(timeline, Question(State(2 * last, Base.ISSUED, frozenset())))
+    assert repaired.state == State(20, Base.ISSUED, frozenset())
+
+
+def test_the_lost_half_of_a_wide_store_is_given_back(timeline: Timeline) -> None:
+    (half,) = timeline.updates_of(10)
+    repaired = GoOn(4, 6, [])(timeline, Question(State(20, Base.ISSUED, frozenset([half]))))
+    assert repaired.state == State(20, Base.ISSUED, frozenset())
+
+
+def test_what_is_whole_stays_as_it_is(timeline: Timeline) -> None:
+    question = Question(State(20, Base.ISSUED, frozenset()))
+    assert GoOn(4, 6, None)(timeline, question) == question
