@@ -1,11 +1,10 @@
-// Open the database as after a reboot: every entry can be read, and those that were told are there.
+// Open the database: every entry can be read, and those that were told are there.
 const { readFileSync } = require('node:fs');
 const { open } = require(`${process.argv[2]}/lmdb`);
 
 async function main() {
   const told = readFileSync(process.env.POWERCUT_ACKED, 'utf8').split('\n').slice(0, -1).map((line) => Number(line.split(' ')[1]));
-  // safeRestore: the file of the machine's boot id is the same here as before the crash; after a power cut it is not
-  const db = open({ path: `${process.env.POWERCUT_DIR}/db`, safeRestore: true });
+  const db = open({ path: `${process.env.POWERCUT_DIR}/db` });
   const entries = new Map(Array.from(db.getRange(), ({ key, value }) => [key, value]));
   const lost = told.filter((number) => entries.get(`key-${number}`) !== `value ${number} `.repeat(20));
   await db.close();
