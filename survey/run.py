@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -58,19 +59,25 @@ def survey(program: Program, version: str, here: Path) -> Result:
         told = (here / "progress.txt").read_text(errors="replace").strip()
         return Result(program.name, version, seconds, first, {}, [], [], f"powercut ended with {code}: {told}")
     report = json.loads((here / "report.json").read_text())
-    found = [
+    found = findings(report, program.random)
+    differs = difference((one["what"] for one in found), program.findings)
+    if (unexplained := report["states"]["unexplained"]) and not program.unexplained:
+        differs.append(f"+ {unexplained} failing states that no finding explains")
+    return Result(program.name, version, seconds, first, report["states"], found, differs, "")
+
+
+def findings(report: dict[str, Any], random: Iterable[str]) -> list[dict[str, str]]:
+    """What a JSON report tells; not what is provisional, which is a guess: its states count as unexplained."""
+    return [
         {
-            "what": identity(finding, program.random),
+            "what": identity(finding, random),
             "message": finding["message"],
             "id": finding["id"],
             "models": ", ".join(finding["models"]),
         }
         for finding in report["findings"]
+        if not finding["cut_short"]
     ]
-    differs = difference((one["what"] for one in found), program.findings)
-    if (unexplained := report["states"]["unexplained"]) and not program.unexplained:
-        differs.append(f"+ {unexplained} failing states that no finding explains")
-    return Result(program.name, version, seconds, first, report["states"], found, differs, "")
 
 
 def run_and_listen(command: list[str], here: Path) -> tuple[int, float | None]:

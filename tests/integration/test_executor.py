@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,18 @@ def test_each_command_sees_its_own_state(data: Path, views: bool) -> None:
     for number, verdict in verdicts.items():
         assert verdict.passed
         assert verdict.output == f"{number} acked {number} big,number,"
+
+
+def test_a_check_sees_that_the_machine_was_started_anew(data: Path) -> None:
+    """lmdb-js and libmdbx trust what was not synced if this id is the one of the crash."""
+    if not VIEWS:
+        pytest.skip(WHY_NOT)
+    path = Path("/proc/sys/kernel/random/boot_id")
+    mine = path.read_text().strip()
+    verdicts = judge_all(CommandOracle(["cat", str(path)], 10.0), data, True).values()
+    [seen] = {verdict.output.strip() for verdict in verdicts}
+    assert str(uuid.UUID(seen)) == seen != mine
+    assert path.read_text().strip() == mine
 
 
 def test_the_view_is_at_the_original_path(data: Path) -> None:

@@ -434,6 +434,9 @@ C_START = Frame("_start", None, None, "/app/program")
 C_USER = Frame("put", "/app/put.c", 9, "/app/program")
 C_HEADER = Frame("flush", "/usr/include/c++/12/fstream", 100, "/app/program")
 C_STRIPPED = Frame("program+0x10", None, None, "/app/program")
+ADDON_STRIPPED = Frame("store.node+0x10", None, None, "/app/node_modules/store/store.node")
+ADDON = Frame("Store::Rename()", None, None, "/app/node_modules/store/store.node")
+RUNTIME = Frame("worker", "/build/deps/uv/src/threadpool.c", 122, "/usr/bin/node")
 
 
 @pytest.mark.parametrize(
@@ -446,6 +449,9 @@ C_STRIPPED = Frame("program+0x10", None, None, "/app/program")
         ([C_LIBRARY, C_STRIPPED], C_STRIPPED),
         ([C_LIBRARY], C_LIBRARY),
         ([C_LIBRARY, C_EXIT, C_START], C_EXIT),
+        ([C_LIBRARY, ADDON_STRIPPED, ADDON, RUNTIME, C_LIBRARY], ADDON),
+        ([C_LIBRARY, ADDON_STRIPPED, RUNTIME], ADDON_STRIPPED),
+        ([C_LIBRARY, RUNTIME], RUNTIME),
     ],
 )
 def test_user_frame(frames: list[Frame], expected: Frame | None) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from survey.comparison import difference, identity, judgement
 from survey.program import PROGRAMS, Expected, Malformed, all_programs, read_program
+from survey.run import findings
 
 ROOT = Path(__file__).resolve().parents[2]
 CHEAP = ("sqlite-delete-full", "tinydb")
@@ -63,6 +64,14 @@ def test_a_finding_is_the_same_with_other_sizes_and_libraries() -> None:
     assert identity(one) == identity(other) == "ordering: lost bytes of pack-#.idx (libx.so.#, libx.so.#)"
     drawn = finding("the growth of tmpq7x_aZ to 5 bytes", "save", 1)
     assert "the growth of * to bytes" in identity(drawn, [r"tmp\w+"])
+
+
+def test_a_provisional_finding_is_no_finding() -> None:
+    """What a budget cut short has no cause yet: another run would call it something else."""
+    place = {"role": "lost", "what": "the write", "file": "a.py", "function": "save", "line": 1}
+    told = {"kind": "ordering", "locations": [place], "message": "m", "models": ["xfs"]}
+    report = {"findings": [told | {"id": "1", "cut_short": False}, told | {"id": "provisional-1", "cut_short": True}]}
+    assert [one["id"] for one in findings(report, [])] == ["1"]
 
 
 def test_cheap_programs_are_as_expected(tmp_path: Path) -> None:

@@ -15,9 +15,12 @@ from powercut.trace.layout import Flag
 
 _RANDOM = re.compile(
     r"(?<![a-z])tmp[a-z0-9_]{8}(?![a-z0-9_])"  # of Python
+    r"|(?<![a-z])tmp[._-](?=[a-z0-9_]*[0-9])[a-z0-9_]{8}(?![a-z0-9_])"  # ... behind a prefix of the program's own
     # Of mkstemp: six letters and digits behind a separator, that are neither a word nor a name.
     r"|(?<=[._-])(?=[A-Za-z0-9]*(?:[a-z][A-Za-z0-9]*[A-Z]|[0-9]))[A-Za-z0-9]{6}(?![A-Za-z0-9])"
-    r"|(?<![A-Za-z])[0-9A-Fa-f]{8,}(?![A-Za-z])"  # digests, UUIDs
+    r"|(?<![^/])(?:[0-9a-f]{2}/)+[0-9a-f]{8,}(?![A-Za-z])"  # digests in folders named for their first digits
+    r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"  # UUIDs
+    r"|(?<![A-Za-z])[0-9A-Fa-f]{8,}(?![A-Za-z])"  # digests
     r"|\d{3,}"  # counters and times; `table1` and `table2` are two files: without lines their names are all there is
 )
 

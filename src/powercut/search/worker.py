@@ -47,6 +47,8 @@ from powercut.search.messages import (
 from powercut.search.watched_judging import Watcher
 
 _FLUSH_SECONDS = 0.02  # results wait this long for company
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_ANOTHER_BOOT = "70776375-7400-4000-8000-000000000000\n"  # the same for all checks: they are to say the same again
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,18 @@ def _leave_terminal() -> None:
             os.close(fd)
 
 
+def _show_another_boot(home: Path) -> None:
+    """Checks run after the power cut, hence after another start of the machine than the program that was recorded.
+
+    Databases that trust what is not synced while the machine was not started anew (libmdbx, lmdb-js) look here.
+    """
+    if _BOOT_ID.exists():
+        another = home / ".boot_id"
+        another.write_text(_ANOTHER_BOOT)
+        with contextlib.suppress(OSError):  # a container may forbid mounts there; docs/limits.md says what that means
+            _engine.bind_mount(another, _BOOT_ID)
+
+
 class Worker:
     """One image and the loop over jobs."""
 
@@ -155,6 +169,8 @@ class Worker:
         home.mkdir()
         own = home / ".oracle"
         own.mkdir()
+        if setup.namespaces:
+            _show_another_boot(home)
         below = setup.images[0].below
         if setup.namespaces and below is not None:
             self._layers = Layers(setup.data_dir, home, below.hidden)

@@ -12,6 +12,7 @@ import struct
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -274,9 +275,20 @@ def user_frame(frames: Sequence[Frame]) -> Frame | None:
         return next(iter([*own, *packages, *interpreted]))
     lines = [frame for frame in frames if frame.line is not None and not _SYSTEM_LIBRARY.match(frame.module or "")]
     outside = [frame for frame in frames if not _library_frame(frame)]
+    if addon := _addon(outside):
+        return next((frame for frame in addon if not _unnamed(frame)), addon[0])
     named = [frame for frame in (*lines, *outside) if not in_language_library(frame)]
     at_exit = [frame for frame in frames if in_c_library(frame) and plain_name(frame) == "exit"]  # flushes what is left
     return next(iter([*named, *lines, *outside, *at_exit, *frames]), None)
+
+
+def _addon(outside: Sequence[Frame]) -> list[Frame]:
+    """The frames of an extension that a runtime has loaded and that made the call; none if the runtime made it itself.
+
+    Lines of the runtime, where it has them, only say that one of its threads ran the extension.
+    """
+    inner = list(takewhile(lambda frame: not is_runtime(frame.module), outside))
+    return inner if len(inner) < len(outside) else []
 
 
 def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
