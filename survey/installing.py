@@ -1,15 +1,18 @@
 """What the programs of the survey need: an environment and a folder of packages of their own, in build/survey.
 
-Nothing of it is a dependency of powercut. Debian's packages are the user's to install; what is missing is skipped.
+Nothing of it is a dependency of powercut. Debian's packages are installed only if we are root, as
+tools/system-packages.sh does; otherwise they are the user's to install. The programs of what is missing are skipped.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from survey.program import PYTHON, WORK, Program
 
@@ -23,11 +26,12 @@ def how_to_install(program: Program) -> str:
 
 
 def install(programs: Iterable[Program]) -> None:
-    """Install what pip and npm have of the programs; what fails is said, and its programs are skipped."""
-    wanted: dict[str, list[str]] = {"pip": [], "npm": []}
+    """Install what the programs need; what fails is said, and its programs are skipped."""
+    wanted: dict[str, list[str]] = {"apt": [], "pip": [], "npm": []}
     for program in programs:
         for kind, packages in wanted.items():
             packages += program.install.get(kind, "").split()
+    install_debian(set(wanted["apt"]))
     WORK.mkdir(parents=True, exist_ok=True)
     if not PYTHON.exists():
         python = SYSTEM_PYTHON if SYSTEM_PYTHON.exists() else Path(sys.executable)
@@ -40,8 +44,28 @@ def install(programs: Iterable[Program]) -> None:
         run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(WORK / "npm"), *packages])
 
 
-def run(command: list[str]) -> None:
+def install_debian(packages: Iterable[str]) -> None:
+    """Install Debian's packages that are missing, if that can be done without asking; a line says which."""
+    if not shutil.which("dpkg-query") or not shutil.which("apt-get") or os.geteuid() != 0:
+        return
+    if not (missing := sorted(package for package in packages if not is_installed(package))):
+        return
+    print(f"survey: installing {', '.join(missing)}", flush=True)
+    run(["apt-get", "update", "-qq"])
+    for package in missing:  # one after the other: a package that this release does not have keeps out no other
+        options = ["-o", "DPkg::Lock::Timeout=300", "-y", "-qq", "--no-install-recommends"]
+        run(["apt-get", "install", *options, package], {"DEBIAN_FRONTEND": "noninteractive"})
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package of Debian is there."""
+    command = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", package]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout == "installed"
+
+
+def run(command: list[str], variables: Mapping[str, str] = MappingProxyType({})) -> None:
     """Run an installer; its complaint is shown only if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **variables}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         print(f"survey: could not install: {' '.join(command)}\n{done.stderr.strip()}", file=sys.stderr)

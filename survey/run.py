@@ -127,7 +127,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs; default: all")
     parser.add_argument("--budget", default="60s", help="for each program that does not say its own (default 60s)")
-    parser.add_argument("--install", action="store_true", help="first install what pip and npm have")
+    parser.add_argument("--install", action="store_true", help="first install what they need (of Debian's, if root)")
     parser.add_argument("--work", type=Path, default=WORK, help="where runs leave their folders (build/survey)")
     parser.add_argument("--page", action="store_true", help="write docs/survey.md from the last run of each program")
     given = parser.parse_args()
@@ -140,7 +140,7 @@ def main() -> int:
         print(f"survey: no such program: {', '.join(sorted(unknown))}; see {PROGRAMS}", file=sys.stderr)
         return 2
     if given.install:
-        install(programs)
+        install(one for one in programs if not given.names or one.name in given.names)
         programs = all_programs(given.budget)  # {python} is another now
     only_page = given.page and not given.names
     good = (
