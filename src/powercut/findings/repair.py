@@ -89,7 +89,8 @@ class Complete:
 class GoOn:
     """For cuts between two calls: where only one of them survived, or was made at all, the other one is added.
 
-    What must happen together must do so either way round, and as a whole.
+    What must happen together must do so either way round, and as a whole. One line may be several calls (a copy in
+    pieces, a loop): then it is the same number of them that ends what begun.
     """
 
     def __init__(self, first: int, second: int, parts: Sequence[int] | None) -> None:
@@ -99,8 +100,9 @@ class GoOn:
         self._parts = parts
 
     def __call__(self, timeline: Timeline, question: Question) -> Question:
-        for begun in _begun(timeline, question.state, self._first, [self._second, *(self._parts or ())]):
-            ended = next_like(timeline, self._second, begun)
+        repeated = _count_like(timeline, self._second, self._first, self._second)
+        for begun in self._begun(timeline, question.state, repeated):
+            ended = next_like(timeline, self._second, begun, repeated)
             if ended is None:
                 continue
             state = question.state
@@ -113,6 +115,25 @@ class GoOn:
         # Where the second call was made without the first (of a file that was new), it is completed as well.
         lost = {int(timeline.event[update]) for update in timeline.lost(question.state)}
         return _completed(timeline, question, [call for call in lost if is_like(timeline, self._second, call)])
+
+    def _begun(self, timeline: Timeline, state: State, repeated: int) -> list[int]:
+        """Executions of the first call in which a state may lack something.
+
+        Those after which the second one had not been made `repeated` times yet, and those that lost a part of any.
+        """
+        last = state.point // 2
+        done = last_like(timeline, self._second, last, repeated) or -1
+        found: set[int | None] = {event for event in _all_like(timeline, self._first, last) if event > done}
+        others = [self._second, *(self._parts or ())]
+        for event in {int(timeline.event[update]) for update in timeline.lost(state)}:
+            if is_like(timeline, self._first, event):
+                found.add(event)
+            elif any(is_like(timeline, other, event) for other in others):
+                found.add(last_like(timeline, self._first, event - 1))
+            elif self._parts is None and (begun := last_like(timeline, self._first, event - 1)) is not None:
+                ended = next_like(timeline, self._second, begun, repeated)
+                found.add(begun if ended is not None and event < ended else None)
+        return sorted(event for event in found if event is not None)
 
 
 class SayLater:
@@ -143,22 +164,6 @@ def _durable(timeline: Timeline, call: int) -> int:
     """When a call is guaranteed; if it never is, when it was made."""
     times = [timeline.updates.guaranteed[update] for update in timeline.updates_of(call)]
     return 2 * call if NEVER in times else max(times)
-
-
-def _begun(timeline: Timeline, state: State, first: int, others: Sequence[int]) -> list[int]:
-    """Executions of the first of some calls in which a state may lack something.
-
-    Those after which the second one had not been made yet, and those that lost a part of any.
-    """
-    last = state.point // 2
-    done = last_like(timeline, others[0], last) or -1
-    found: set[int | None] = {event for event in _all_like(timeline, first, last) if event > done}
-    for event in {int(timeline.event[update]) for update in timeline.lost(state)}:
-        if is_like(timeline, first, event):
-            found.add(event)
-        elif any(is_like(timeline, other, event) for other in others):
-            found.add(last_like(timeline, first, event - 1))
-    return sorted(event for event in found if event is not None)
 
 
 def _is_whole(timeline: Timeline, state: State, call: int) -> bool:
@@ -245,18 +250,24 @@ def _all_like(timeline: Timeline, event: int, by: int) -> list[int]:
     return some
 
 
-def last_like(timeline: Timeline, event: int, by: int) -> int | None:
-    """The last event up to another that is an execution of the same call as one."""
+def last_like(timeline: Timeline, event: int, by: int, nth: int = 1) -> int | None:
+    """The last event up to another that is an execution of the same call as one, or the nth last."""
     found = _like(timeline, event)
-    position = int(np.searchsorted(found, by, side="right")) - 1
+    position = int(np.searchsorted(found, by, side="right")) - nth
     return int(found[position]) if position >= 0 else None
 
 
-def next_like(timeline: Timeline, event: int, after: int) -> int | None:
-    """The next event after another that is an execution of the same call as one."""
+def next_like(timeline: Timeline, event: int, after: int, nth: int = 1) -> int | None:
+    """The next event after another that is an execution of the same call as one, or the nth of them."""
     found = _like(timeline, event)
-    position = int(np.searchsorted(found, after, side="right"))
+    position = int(np.searchsorted(found, after, side="right")) + nth - 1
     return int(found[position]) if position < len(found) else None
+
+
+def _count_like(timeline: Timeline, event: int, after: int, by: int) -> int:
+    """How many events after one and up to another are executions of the same call as an event."""
+    found = _like(timeline, event)
+    return int(np.searchsorted(found, by, side="right") - np.searchsorted(found, after, side="right"))
 
 
 def site_of(timeline: Timeline, event: int) -> tuple[int, int]:
