@@ -2,10 +2,14 @@ import java.nio.file.*;
 import java.sql.*;
 import java.util.*;
 
-/** Insert three rows and say which is in. Arguments: "start" makes the table, "checkpoint" syncs after each, "check". */
+/**
+ * Insert three rows and say which is in. Arguments: "start" makes the table, "checkpoint" syncs after each, "check".
+ * The properties kind and settings are of another database's URL, setting is executed before the table is made.
+ */
 class Program {
     static Connection open(String folder) throws SQLException {
-        return DriverManager.getConnection("jdbc:h2:" + Path.of(folder).toAbsolutePath() + "/rows", "sa", "");
+        String kind = System.getProperty("kind", "h2:"), settings = System.getProperty("settings", "");
+        return DriverManager.getConnection("jdbc:" + kind + Path.of(folder).toAbsolutePath() + "/rows" + settings, "SA", "");
     }
 
     static void insert(boolean checkpoint) throws SQLException {
@@ -42,7 +46,10 @@ class Program {
         switch (arguments.length > 0 ? arguments[0] : "") {
             case "start" -> {
                 try (Connection database = open("data"); Statement statement = database.createStatement()) {
-                    statement.execute("CREATE TABLE entries (number INT PRIMARY KEY, text VARCHAR)");
+                    if (System.getProperty("setting") != null) {
+                        statement.execute(System.getProperty("setting"));
+                    }
+                    statement.execute("CREATE TABLE entries (number INT PRIMARY KEY, text VARCHAR(20))");
                 }
             }
             case "check" -> check();
