@@ -23,7 +23,8 @@ def etcd(folder: str):
     port, peers = free_port(), free_port()
     url, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peers}"
     words = ["--data-dir", folder, "--listen-client-urls", url, "--advertise-client-urls", url]
-    words += ["--listen-peer-urls", peer, "--heartbeat-interval", "10", "--election-timeout", "50", "--log-level", "error"]
+    words += ["--listen-peer-urls", peer, "--log-level", "error", "--heartbeat-interval", "10"]
+    words += ["--election-timeout", "50"]  # with which it starts in a tenth of the time
     with subprocess.Popen(["etcd", *words], stdout=subprocess.DEVNULL) as member:
 
         def ask(method: str, **words: str) -> dict:
