@@ -24,7 +24,7 @@ def etcd(folder: str):
     url, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peers}"
     words = ["--data-dir", folder, "--listen-client-urls", url, "--advertise-client-urls", url]
     words += ["--listen-peer-urls", peer, "--log-level", "error", "--heartbeat-interval", "10"]
-    words += ["--election-timeout", "50"]  # with which it starts in a tenth of the time
+    words += ["--election-timeout", "50"]  # so that it starts sooner
     with subprocess.Popen(["etcd", *words], stdout=subprocess.DEVNULL) as member:
 
         def ask(method: str, **words: str) -> dict:
