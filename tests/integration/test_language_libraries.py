@@ -98,3 +98,37 @@ def test_a_helper_that_forgets_a_sync_is_one_finding(suffix: str, source: str, t
     (finding,) = run.findings
     assert finding.kind == "unpersisted"
     assert [Path(place.file or "").name for place in finding.locations] == [program.name] * 2
+
+
+LIBRARY = """\
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static void fill(const char *name, const char *text) {
+    int file = open(name, O_CREAT | O_WRONLY | O_TRUNC, 0644);
+    write(file, text, strlen(text));
+    close(file);
+}
+static void library_save(const char *text) {
+    fill("new", text);
+    rename("new", "saved"); }
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_two_calls_of_a_library_under_one_line_are_told_apart_by_its_lines(tmp_path: Path) -> None:
+    """The user's line is the same for what was lost and what survived; the library's lines say which is which."""
+    library = tmp_path / ".cargo" / "registry" / "library.h"  # whose code is never the user's own
+    library.parent.mkdir(parents=True)
+    library.write_text(LIBRARY)
+    (tmp_path / "main.c").write_text(f'#include "{library}"\nint main(void) {{\n    library_save("text");\n}}\n')
+    (tmp_path / "check").write_text('[ ! -e saved ] || [ "$(cat saved)" = text ]\n')
+    program = tmp_path / "program"
+    subprocess.run(["gcc", "-g", "-O0", "-w", str(tmp_path / "main.c"), "-o", str(program)], check=True)
+    (tmp_path / "data").mkdir()
+    run = powercut_test([str(program)], f"sh {tmp_path / 'check'}", tmp_path / "data", inside=True)
+    (finding,) = run.findings
+    assert {(place.role, place.line) for place in finding.locations} == {("lost", 3), ("survived", 3)}
+    assert "(in library_save, library.h:11)" in run.output
+    assert "(in library_save, library.h:12)" in run.output

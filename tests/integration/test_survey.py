@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from survey import installing
 from survey.comparison import difference, identity, judgement
 from survey.program import PROGRAMS, Expected, Malformed, all_programs, read_program
 from survey.run import findings
@@ -88,3 +89,17 @@ def test_a_name_that_is_no_program_is_refused() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "no such program: no-such" in done.stderr
+
+
+@pytest.mark.parametrize(("user", "expected"), [(0, ["update", "install"]), (1000, [])])
+def test_only_root_installs_packages_of_debian_and_only_missing_ones(
+    user: int, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(installing, "run", commands.append)
+    monkeypatch.setattr(installing.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(installing.os, "geteuid", lambda: user)
+    monkeypatch.setattr(installing, "is_installed", lambda package: package == "there")
+    installing.install_from_debian(["there", "missing"])
+    assert [word for command in commands for word in command if word in ("update", "install")] == expected
+    assert all("there" not in command for command in commands)

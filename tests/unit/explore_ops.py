@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from powercut.findings.finding import Finding
 from powercut.image.state_image import StateImage
@@ -16,7 +18,10 @@ from powercut.search.inline_executor import InlineExecutor
 from powercut.states.objects import ObjectKind
 from powercut.states.state import State
 from powercut.states.timeline import Timeline
-from tests.models.random_runs import to_trace
+from powercut.trace.layout import FRAME, Kind, TableKind
+from powercut.trace.writer import TraceWriter
+from tests.models.brute_force import World
+from tests.models.random_runs import _event, to_trace
 
 Check = Callable[[dict[str, bytes], bytes], bool]
 
@@ -49,9 +54,29 @@ def files(timeline: Timeline, state: State) -> dict[str, bytes]:
     return found
 
 
-def explore(ops: list[tuple], check: Check, *fs: str, **budget: Any) -> tuple[list[Finding], Counts]:
-    """Findings and counts of a run under some models."""
-    trace = to_trace(ops)
+class _OneCall(TraceWriter):
+    """Gives some operations the same call stack, and the others none."""
+
+    def __init__(self, ops: list[tuple], alike: Sequence[int]) -> None:
+        super().__init__()
+        self.entry(TableKind.MODULE, b"/bin/program\0")
+        self._stack = self.entry(TableKind.STACK, np.array([(1, 1, 1)], FRAME).tobytes())
+        self._now = False
+        self.event(Kind.SNAP_DIR, inode=100, path=b"", extra=0o40755, pid=0)
+        world = World()
+        for number, op in enumerate(ops):
+            self._now = number in alike
+            _event(self, world, op)
+
+    def event(self, kind: Kind, **fields: Any) -> int:
+        return super().event(kind, **fields, **({"stack": self._stack} if self._now else {}))
+
+
+def explore(
+    ops: list[tuple], check: Check, *fs: str, alike: Sequence[int] = (), **budget: Any
+) -> tuple[list[Finding], Counts]:
+    """Findings and counts of a run under some models; `alike`: operations that one call made, by number."""
+    trace = _OneCall(ops, alike).trace() if alike else to_trace(ops)
     timelines = [Timeline(trace, FILE_SYSTEMS[name]) for name in fs]
     executor = InlineExecutor(timelines, ImageCheck(check))
     exploration = Exploration(

@@ -72,6 +72,19 @@ def test_a_plain_kill_that_fails_is_atomicity_and_the_other_order_is_proposed() 
     assert findings[0].fix is not None and findings[0].fix.verified and "first" in findings[0].fix.text
 
 
+def test_a_cut_before_a_call_that_is_made_several_times_ends_with_the_last_of_them() -> None:
+    """A copy in pieces: what was not yet copied belongs to one cause, wherever in it the power fails."""
+    pieces = [("write", "d", position, b"x", "") for position in range(4)]
+    ops = [("create", "n"), ("create", "d"), ("sync",), ("write", "n", 0, b"1", ""), *pieces, ("sync",)]
+
+    def check(files: dict[str, bytes], acked: bytes) -> bool:
+        return files.get("n") != b"1" or files.get("d") == b"xxxx"
+
+    for fs in ("ext4-journal", "btrfs"):
+        findings, counts = explore(ops, check, fs, alike=range(4, 8))
+        assert (kinds(findings), counts.unexplained) == (["atomicity"], 0), fs
+
+
 def test_data_synced_too_late_is_ordering() -> None:
     ops = [
         *(("create", "n"), ("create", "d"), ("write", "n", 0, b"0", ""), ("write", "d", 0, b"0", ""), ("sync",)),

@@ -81,7 +81,7 @@ class Culprits:
             for position, (frame, event) in enumerate(zip(frames, (lost, survived), strict=True)):
                 known = locations[position]
                 locations[position] = place_of(frame, self._places.frames(event), known.role, known.what, known.detail)
-        elif (frames := self._apart_in_python(lost, survived)) is not None:
+        elif (frames := self._apart_in_python(lost, survived) or self._apart_in_libraries(lost, survived)) is not None:
             for position, frame in enumerate(frames):
                 locations[position] = replace(locations[position], inside=_inside(frame))
 
@@ -93,6 +93,15 @@ class Culprits:
         if not all(python) or python[0][0] == python[1][0]:
             return None
         return python[0][0], python[1][0]
+
+    def _apart_in_libraries(self, lost: int, survived: int) -> tuple[Frame, Frame] | None:
+        """The lines of libraries at which two call stacks part: where one line of the user's leads to both calls."""
+        lines = [
+            [frame for frame in library_frames(self._places.frames(event)) if frame.line and not frame.python]
+            for event in (lost, survived)
+        ]
+        pairs = zip(lines[0][::-1], lines[1][::-1], strict=False)
+        return next((pair for pair in pairs if pair[0] != pair[1]), None)
 
     def _in_one_call(self, one: int, other: int) -> bool:
         mine, theirs = (only_own(self._places.frames(event)) for event in (one, other))
