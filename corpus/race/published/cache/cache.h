@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { PAGES = 7, PAGE = 2048, SLABS = 4, CHAINS = 16, NAME = 16 };
+enum { PAGES = 5, PAGE = 2048, SLABS = 4, CHAINS = 16, NAME = 16 };
 
 /* The states of a piece. A power cut may leave TAKEN and LEAVING: a chain leads to such a piece, and then it
  * stays, or none does, and then it is free. */

@@ -19,7 +19,7 @@ static uint64_t newest_version;
 
 /* What an item is to hold. */
 struct content {
-    const char *key;
+    const char *key; /* in a buffer of NAME bytes, the rest of which is zero */
     uint64_t number, bytes;
     char source[NAME]; /* empty: it is no copy */
     uint64_t made_from;
@@ -93,20 +93,22 @@ static void note_version(uint64_t version) {
 
 /* All of a text: its key, again and again. */
 static void write_text(char *text, const char *key, uint64_t bytes) {
-    for (uint64_t i = 0, length = strlen(key); i < bytes; i++)
-        text[i] = key[i % length]; // EFFECT page
+    const char *from = key;
+    for (uint64_t i = 0; i < bytes; i++) {
+        text[i] = *from; // EFFECT page
+        from = from[1] ? from + 1 : key;
+    }
 }
 
 static void fill(struct item *item, const struct content *content, uint64_t chain) {
     set_state(item, TAKEN);
-    store(&item->chain, chain);                            // EFFECT link page
-    item->number = content->number;                        // EFFECT value page
-    item->version = fresh_version();                       // EFFECT page
-    item->made_from = content->made_from;                  // EFFECT value page
-    item->bytes = content->bytes;                          // EFFECT page
-    memset(item->key, 0, NAME);                            // EFFECT page
-    memcpy(item->key, content->key, strlen(content->key)); // EFFECT page
-    memcpy(item->source, content->source, NAME);           // EFFECT page
+    store(&item->chain, chain);                  // EFFECT link page
+    item->number = content->number;              // EFFECT value page
+    item->version = fresh_version();             // EFFECT page
+    item->made_from = content->made_from;        // EFFECT value page
+    item->bytes = content->bytes;                // EFFECT page
+    memcpy(item->key, content->key, NAME);       // EFFECT page
+    memcpy(item->source, content->source, NAME); // EFFECT page
     write_text(item->text, content->key, content->bytes);
     persist(item, sizeof *item + content->bytes);
 }
@@ -213,7 +215,7 @@ static void del(const char *key, char *answer, size_t size) {
 }
 
 void carry_out(char *command, char *answer, size_t size) {
-    char name[NAME], key[NAME], other[NAME];
+    char name[NAME] = "", key[NAME] = "", other[NAME] = "";
     uint64_t bytes;
     snprintf(answer, size, "NONE");
     if (sscanf(command, "set %15s %lu", key, &bytes) == 2 && bytes <= MOST_TEXT)
