@@ -46,17 +46,18 @@ def measure(
     for program in programs.race_programs():
         for race in (*program.races, None) if not names or program.name in names else ():
             with workspace() as space:
-                target = _target(program, race, space, threads)
+                target = target_of(program, race, space, threads)
                 tell(target.name, look_for(target, race is not None, budget, LONGEST, clean, tally))
     for line in [*(f"missed: {name}" for name in tally.missed), *(f"false: {text}" for text in tally.false)]:
         print(line, file=sys.stderr)
     return rows(tally, budget)
 
 
-def _target(
+def target_of(
     program: programs.RaceProgram, race: programs.SeededRace | None, space: Path, threads: int | None
 ) -> Target:
-    built = programs.build_program(program.name, race.name if race else None, space)
+    """A program with a race, or without, built and ready to run."""
+    built = programs.build_program(program, race.name if race else None, space)
     return Target(
         f"{program.name}, {race.name if race else 'no race'}",
         built.data,
@@ -64,7 +65,7 @@ def _target(
         built.recovery,
         built.check,
         lambda finding: race is not None and is_true(finding, race),
-        {"grammar": program.grammar, "threads": threads},
+        {"grammar": program.grammar, "threads": threads, "client": built.client},
     )
 
 

@@ -115,3 +115,67 @@ def test_a_server_without_a_recovery_is_refused(world: World) -> None:
     ended = world.run("race", "--dir", "data", "--client", "true", "--", "sh", "-c", "true")
     assert "--client needs --recovery" in ended.err
     assert ended.code == 2
+
+
+# A thread for each connection; with `d`, each takes two locks, in another order than the other one.
+LOCKS = r"""
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+static volatile uint64_t *m;
+static pthread_mutex_t locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static int clients[2];
+static void *serve(void *number) {
+    long first = (long)number;
+    char byte;
+    while (read(clients[first], &byte, 1) == 1) {
+        if (byte == 'd') { pthread_mutex_lock(&locks[first]); usleep(300000); }
+        if (byte == 'd') pthread_mutex_lock(&locks[1 - first]); // WAITS
+        m[0]++;
+        write(clients[first], "k", 1);
+    }
+    return 0;
+}
+int main(int argc, char **argv) {
+    struct sockaddr_in port = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[2]))};
+    int fd = open(argv[1], O_RDWR | O_CREAT, 0644), s = socket(AF_INET, SOCK_STREAM, 0);
+    if (ftruncate(fd, 4096)) return 1;
+    m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    port.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(s, (void *)&port, sizeof port) || listen(s, 5)) return 1;
+    for (long i = 0;; i++) {
+        pthread_t t;
+        clients[i % 2] = accept(s, NULL, NULL);
+        pthread_create(&t, NULL, serve, (void *)(i % 2));
+    }
+}
+"""
+ASKS = """
+import socket, sys
+said = sys.stdin.read(1).encode()
+both = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(2)]
+for one in both: one.sendall(said)
+for one in both: assert one.recv(1)
+"""
+
+
+def test_a_deadlock_behind_a_socket_is_told_with_those_who_wait_for_each_other(world: World) -> None:
+    program, client, seeds = world.here / "server", world.here / "asks.py", world.here / "seeds"
+    (world.here / "server.c").write_text(LOCKS)
+    client.write_text(ASKS)
+    seeds.mkdir()
+    for name, text in {"1": "x", "2": "d"}.items():
+        (seeds / name).write_text(text)
+    subprocess.run(["gcc", "-g", "-pthread", "-w", "-o", program, world.here / "server.c"], check=True)
+    words = ("--client", f"{sys.executable} {client} {{port}}", "--recovery", "true", "--seeds", "seeds", "--jobs", "1")
+    limits = ("--timeout", "8", "--budget", "45s", "--json", "race.json")
+    ended = world.run("race", "--dir", "data", *words, *limits, "--", str(program), "data/pool", "{port}")
+    found = json.loads((world.here / "race.json").read_text())["findings"]
+    (deadlock,) = [one for one in found if one["kind"] == "deadlock"]
+    line = next(number for number, text in enumerate(LOCKS.splitlines(), 1) if text.endswith("// WAITS"))
+    assert [place["line"] for place in deadlock["locations"]] == [line, line], ended

@@ -5,11 +5,14 @@ bench/race_programs.py looks for all of them, and for bugs that are none, with m
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +25,12 @@ from memory_cases import ENVIRONMENT
 from race_programs import BuiltProgram, RaceProgram, SeededRace, build_program, marked_lines, race_programs
 
 from powercut.native_programs import why_no_memory_tool
+from powercut.race.client import free_port, with_port
 from powercut.race.grammar import load_grammar
 from powercut.race.seeds import Mutator
 from tests.needs import needs_pmdk
 
-QUICKEST = {"chains": "locks-kept", "siblings": "locks-kept", "segments": "locks-kept"}  # are found soonest
+QUICKEST = "locks-kept"  # of the races of each program
 COMMANDS = 24  # of a run's seed
 MARKS = {
     "inter-thread": {"stored": "WRITE", "read": "READ", "effect": "EFFECT"},
@@ -35,9 +39,12 @@ MARKS = {
     "deadlock": {"waits": "LOCK"},
 }
 
-pytestmark = needs_pmdk
 needs_tracer = pytest.mark.skipif(bool(why_no_memory_tool()), reason=why_no_memory_tool() or "nothing is missing")
-every_program = pytest.mark.parametrize("program", race_programs(), ids=lambda program: program.name)
+every_program = pytest.mark.parametrize(
+    "program",
+    [pytest.param(program, marks=[needs_pmdk] if program.libraries else []) for program in race_programs()],
+    ids=lambda program: program.name,
+)
 every_race = pytest.mark.parametrize(
     "seeded",
     [race for program in race_programs() for race in program.races],
@@ -47,12 +54,33 @@ every_race = pytest.mark.parametrize(
 
 def carry_out(built: BuiltProgram, seed: bytes) -> str:
     environment = {**os.environ, **ENVIRONMENT}
-    done = subprocess.run(built.workload, input=seed, capture_output=True, env=environment, timeout=60)
-    assert done.returncode == 0, done.stderr
+    with contextlib.ExitStack() as stack:
+        command = built.workload if built.client is None else stack.enter_context(served(built))
+        done = subprocess.run(command, input=seed, capture_output=True, env=environment, timeout=60)
+        assert done.returncode == 0, done.stderr
     check = shlex.split(built.check)
     judged = subprocess.run(check, cwd=built.data, capture_output=True, text=True, env=environment, timeout=60)
     assert judged.returncode == 0, judged.stdout
     return done.stdout.decode()
+
+
+@contextlib.contextmanager
+def served(built: BuiltProgram) -> Iterator[list[str]]:
+    """The command of the client, while the server runs."""
+    port = free_port()
+    with subprocess.Popen(with_port(built.workload, port)) as server:
+        try:
+            wait_until_it_listens(port)
+            yield with_port(shlex.split(built.client or ""), port)
+        finally:
+            server.terminate()
+
+
+def wait_until_it_listens(port: int) -> None:
+    end = time.monotonic() + 20
+    while f":{port:04X} 00000000:0000 0A" not in Path("/proc/net/tcp").read_text():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def race(program: RaceProgram, built: BuiltProgram, *options: str) -> list[dict[str, Any]]:
@@ -62,6 +90,7 @@ def race(program: RaceProgram, built: BuiltProgram, *options: str) -> list[dict[
     lines = Mutator(grammar, 7).first().text(grammar).splitlines(keepends=True)
     (folder / "seeds" / "short").write_bytes(b"".join(lines[:COMMANDS]))
     judges = ["--recovery", built.recovery, "--check", built.check, "--json", "report.json"]
+    judges += ["--client", built.client] if built.client is not None else []
     command = [str(POWERCUT), "race", "--dir", str(built.data), "--seeds", "seeds", *judges, *options]
     done = subprocess.run([*command, "--", *built.workload], cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode in (0, 1), done.stdout + done.stderr
@@ -73,7 +102,7 @@ def race(program: RaceProgram, built: BuiltProgram, *options: str) -> list[dict[
 
 @every_program
 def test_without_a_race_commands_of_threads_leave_a_whole_pool(program: RaceProgram, tmp_path: Path) -> None:
-    built, grammar = build_program(program.name, None, tmp_path), load_grammar(program.grammar)
+    built, grammar = build_program(program, None, tmp_path), load_grammar(program.grammar)
     mutator = Mutator(grammar, 7)
     kept = [mutator.first()]
     for _ in range(5):
@@ -87,8 +116,8 @@ def test_without_a_race_commands_of_threads_leave_a_whole_pool(program: RaceProg
 @needs_tracer
 @every_program
 def test_a_seeded_race_is_found_at_its_lines(program: RaceProgram, tmp_path: Path) -> None:
-    (seeded,) = [race for race in program.races if race.name == QUICKEST[program.name]]
-    (found,) = race(program, build_program(program.name, seeded.name, tmp_path), "--max-findings", "1")
+    (seeded,) = [race for race in program.races if race.name == QUICKEST]
+    (found,) = race(program, build_program(program, seeded.name, tmp_path), "--max-findings", "1")
     assert found["kind"] == seeded.kind
     for place in found["locations"]:
         marked = marked_lines(program.name, MARKS[seeded.kind][place["role"]], seeded.name)

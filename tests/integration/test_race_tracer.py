@@ -69,6 +69,42 @@ int main(int argc, char **argv) { pm = map_file(argv[1], 4096, 0, NULL); run_bot
     assert [event.tid for event in orders(run) if event.extra == Order.STUCK] == run.results.thread_ids
 
 
+SERVER = r"""
+#include <netinet/in.h>
+#include <sys/socket.h>
+static pthread_mutex_t locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static int pair[2];
+static void *waits(void *unused) { char byte; return (void *)read(pair[0], &byte, 1); }
+static void *sleeps(void *unused) { for (;;) usleep(10000); return unused; }
+static void *take(void *number) {
+    long first = (long)number;
+    pthread_mutex_lock(&locks[first]);
+    usleep(200000);
+    pthread_mutex_lock(&locks[1 - first]);
+    return NULL;
+}
+int main(int argc, char **argv) {
+    pthread_t thread;
+    pm = map_file(argv[1], 4096, 0, NULL);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+    pthread_create(&thread, NULL, waits, NULL);
+    pthread_create(&thread, NULL, sleeps, NULL);
+    for (long i = 0; i < 2; i++) pthread_create(&thread, NULL, take, (void *)i);
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    listen(server, 1);
+    accept(server, NULL, NULL);
+    return 0;
+}
+"""
+
+
+def test_threads_that_wait_for_clients_are_not_stuck(tmp_path: Path) -> None:
+    run = race(tmp_path, build(tmp_path, SERVER), Plan(COUNTED, run_ms=2000))
+    assert run.results.stopped is BoardStop.TIMEOUT
+    found = [event.tid for event in orders(run) if event.extra == Order.STUCK]
+    assert found == run.results.thread_ids[2:]
+
+
 def test_threads_that_store_only_to_get_a_lock_never_end(tmp_path: Path) -> None:
     body = r"""
 static void *lock(void *unused) { while (__atomic_exchange_n(WORDS, 1, __ATOMIC_SEQ_CST)) { } return NULL; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,13 +31,18 @@ MEETINGS = {
         "keep(me, WORDS[0]);"
     ),
     "barrier": "keep(me, WORDS[0]); WORDS[0] = me; persist(&WORDS[0]); pthread_barrier_wait(&barrier);",
+    "once": "pthread_once(&once[i], first); keep(me, WORDS[0]);",
+    "semaphore": "sem_wait(&count); WORDS[0] = me; persist(&WORDS[0]); keep(me, WORDS[0]); sem_post(&count);",
 }
 BODY = r"""
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
+static pthread_once_t once[6]; // each is zero: PTHREAD_ONCE_INIT
+static sem_t count;
 static long turn;
+static void first(void) { WORDS[0] = 1; persist(&WORDS[0]); }
 static void keep(long me, unsigned long value) { WORDS[16 + 8 * me] = value; persist(&WORDS[16 + 8 * me]); }
 static void *runs(void *name) {
     long me = (long)name;
@@ -47,6 +53,7 @@ int main(int argc, char **argv) {
     pthread_t threads[4];
     pm = map_file(argv[1], 4096, 0, NULL);
     pthread_barrier_init(&barrier, NULL, 4);
+    sem_init(&count, 0, 2);
     for (long i = 0; i < 4; i++) pthread_create(&threads[i], NULL, runs, (void *)i);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
     return 0;
@@ -64,11 +71,39 @@ def course(run: RaceRun) -> list[tuple[int, int, int]]:
     return [(threads.get(thread, -1), kind, offset) for thread, kind, offset in zip(*columns, strict=True)]
 
 
+@pytest.mark.parametrize("mode", [BoardMode.FREE, BoardMode.SYNC])
 @pytest.mark.parametrize("name", MEETINGS)
-def test_a_plan_is_an_order(tmp_path: Path, name: str) -> None:
+def test_a_plan_is_an_order(tmp_path: Path, name: str, mode: BoardMode) -> None:
+    """With what the first execution told of its arrivals, as it is saved for replays."""
     program = build(tmp_path, BODY.replace("MEET", MEETINGS[name]), "-O1")
     loads, stores = race(tmp_path, program, Plan(EVERYTHING)).shared_sites(0)
-    plan = Plan(EVERYTHING | BoardFlag.TAINT, BoardMode.SYNC, syncs=[PlannedSync(loads, stores, tries=32)])
-    first, *others = (course(race(tmp_path, program, plan)) for _ in range(RUNS))
-    assert len(first) > 8
-    assert [other == first for other in others] == [True] * (RUNS - 1)
+    syncs = [PlannedSync(loads, stores, tries=32)] if mode is BoardMode.SYNC else []
+    plan = Plan(EVERYTHING | BoardFlag.TAINT, mode, syncs=syncs)
+    first = race(tmp_path, program, plan)
+    again = replace(plan, arrivals=first.results.arrivals)
+    assert len(course(first)) > 8
+    assert [course(race(tmp_path, program, again)) == course(first) for _ in range(RUNS)] == [True] * RUNS
+
+
+# Who comes first is left to the world: each thread sleeps as long as the clock says.
+OUTSIDE = (
+    "struct timespec now; clock_gettime(CLOCK_MONOTONIC, &now); usleep(now.tv_nsec / 1000 % 5000);"
+    "WORDS[0] = me; persist(&WORDS[0]); keep(me, WORDS[0] + i);"
+)
+
+
+@pytest.mark.parametrize("mode", [BoardMode.FREE, BoardMode.SYNC])
+def test_threads_that_come_back_from_outside_have_their_turns_again(tmp_path: Path, mode: BoardMode) -> None:
+    program = build(tmp_path, "#include <time.h>\n" + BODY.replace("MEET", OUTSIDE), "-O1")
+    plan = Plan(EVERYTHING, mode)
+    free = [race(tmp_path, program, plan) for _ in range(RUNS)]
+    assert len({tuple(course(run)) for run in free}) > 1  # or there would be nothing to repeat
+    again = [course(race(tmp_path, program, replace(plan, arrivals=free[0].results.arrivals))) for _ in range(RUNS)]
+    assert [other == course(free[0]) for other in again] == [True] * RUNS
+
+
+def test_arrivals_that_do_not_come_hold_nobody_up_for_long(tmp_path: Path) -> None:
+    program = build(tmp_path, BODY.replace("MEET", MEETINGS["mutex"]), "-O1")
+    first = race(tmp_path, program, Plan(EVERYTHING))
+    wrong = [(thread + 1, turn + 1) for thread, turn in first.results.arrivals]
+    assert len(course(race(tmp_path, program, Plan(EVERYTHING, arrivals=wrong)))) == len(course(first))

@@ -18,6 +18,7 @@ TEXT = re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.DOTALL)
 STRUCTS = {
     "pc_board_site": board.SITE,
     "pc_board_sync": board.SYNC,
+    "pc_board_arrival": board.ARRIVAL,
     "pc_board_plan": board.PLAN,
     "pc_board_shared": board.SHARED_WORD,
     "pc_board_candidate": board.CANDIDATE,
@@ -37,7 +38,7 @@ def test_enums_have_the_same_members(name: str) -> None:
 def test_constants() -> None:
     found = {name: int(value.rstrip("u"), 0) for name, value in re.findall(r"#define PC_BOARD_(\w+)\s+(\w+)", TEXT)}
     assert found == {name: getattr(board, name) for name in found}
-    assert len(found) == 11
+    assert len(found) == 12
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no compiler")

@@ -122,6 +122,12 @@ def test_a_check_that_refuses_what_lacks_nothing_shows_a_plain_crash_bug(recover
     assert not found.plain.by_recovery
 
 
+def test_a_check_that_refuses_the_image_without_an_effect_that_is_repaired_shows_a_plain_crash_bug(recovery) -> None:
+    found = judged(recovery(OVERWRITE), lambda *_: Verdict(Outcome.FAIL, 1))
+    assert (found.standing, found.plain is not None) == (Standing.BENIGN, True)
+    assert judged(recovery(OVERWRITE), needs_pointer(128)).plain is None
+
+
 def needs_pointer(offset: int):
     """A check that refuses what another word holds without the pointer."""
 

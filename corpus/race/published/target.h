@@ -5,22 +5,14 @@
  *     PROGRAM FOLDER recover     start only
  *     PROGRAM FOLDER verify      start, then look whether all is as after a clean end
  *
- * To start is to check what a power cut has left, and to recover.
- *
- * A program is compiled with -DSEEDED='"NAME"' for one of its mistakes, and is correct without. */
+ * To start is to check what a power cut has left, and to recover. */
 #pragma once
 
 #include "../threads.h"
+#include "words.h"
 
 #include <libpmemobj.h>
 #include <stdbool.h>
-
-#ifndef SEEDED
-#define SEEDED ""
-#endif
-
-/* Whether the mistake was compiled in; a constant for the compiler. */
-#define seeded(name) (__builtin_strcmp(SEEDED, name) == 0)
 
 enum { MOST_KEY = 9999, KEY_BITS = 16 };
 
@@ -51,14 +43,6 @@ static inline void *at(uint64_t offset) {
 static inline uint64_t offset_of(const void *object) {
     return (uint64_t)((const char *)object - (const char *)pool);
 }
-
-/* Macros, so that the line that loads or stores is the program's own. */
-#define load(word)         __atomic_load_n(word, __ATOMIC_ACQUIRE)
-#define store(word, value) __atomic_store_n(word, value, __ATOMIC_RELEASE)
-
-/* Whether a word was what it was seen to be, and is another now; else what it is. */
-#define exchange(word, seen, value)                                                                          \
-    __atomic_compare_exchange_n(word, seen, value, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
 
 /* The first cache line of an object of libpmemobj, whose own memory starts 16 bytes before one. */
 static inline uint64_t aligned(uint64_t offset) {

@@ -32,7 +32,7 @@ static void make_private(const struct pc_board *from) {
 static Bool is_valid(const struct pc_board_plan *plan, const struct pc_board_sync *syncs) {
     if (plan->magic != PC_BOARD_MAGIC || plan->version != PC_BOARD_VERSION)
         return False;
-    if (plan->sync_count > PC_BOARD_SYNCS)
+    if (plan->sync_count > PC_BOARD_SYNCS || plan->expected_count > PC_BOARD_ARRIVALS)
         return False;
     for (UInt i = 0; i < plan->sync_count; i++)
         if (syncs[i].load_count > PC_BOARD_SYNC_SITES || syncs[i].store_count > PC_BOARD_SYNC_SITES)

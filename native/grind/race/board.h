@@ -18,6 +18,7 @@
 
 #define PC_BOARD_MAGIC        0x45434152u /* "RACE" */
 #define PC_BOARD_VERSION      1u
+#define PC_BOARD_ARRIVALS     8192
 #define PC_BOARD_SYNCS        8
 #define PC_BOARD_SYNC_SITES   16
 #define PC_BOARD_THREADS      64 /* threads whose kernel ids are told; later ones have indexes all the same */
@@ -94,6 +95,15 @@ struct pc_board_plan {
     uint32_t most_inter, most_intra;   /* CANDIDATE records for each pair of load site and store site */
     uint32_t run_ms;                   /* the program is ended after that; 0: never */
     uint32_t sync_count;
+    uint32_t expected_count; /* arrivals below */
+    uint32_t reserved;
+};
+
+/* A thread that came back from a call that may take long, and the turn that it had then: turns of all threads
+ * are counted from 1. */
+struct pc_board_arrival {
+    uint32_t thread; /* its index */
+    uint32_t turn;
 };
 
 /* A word of 8 bytes that several threads used. Sites are indexes of `sites`. */
@@ -121,6 +131,7 @@ struct pc_board_candidate {
 struct pc_board {
     struct pc_board_plan plan;
     struct pc_board_sync syncs[PC_BOARD_SYNCS];
+    struct pc_board_arrival expected[PC_BOARD_ARRIVALS]; /* threads come back in these turns again */
     /* Results. */
     uint32_t process;  /* that the results are of; 0: no process mapped anything */
     uint32_t stop;     /* enum pc_board_stop */
@@ -133,7 +144,7 @@ struct pc_board {
     uint32_t delays;
     uint32_t aliases, blocks; /* bits set in the bitmaps */
     uint32_t site_count, shared_count, shared_dropped, candidate_count;
-    uint32_t reserved;
+    uint32_t came_count;
     uint32_t thread_ids[PC_BOARD_THREADS]; /* of the kernel; by thread index - 1 */
     uint64_t inodes[PC_BOARD_FILES];       /* by file index - 1 */
     /* Pairs of accesses, one after the other, to one word by two threads: a hash of (site, whether what was
@@ -141,13 +152,14 @@ struct pc_board {
     uint8_t alias_bitmap[PC_BOARD_BITMAP];
     /* Blocks of code of modules that are not the system's: a hash of module and offset. */
     uint8_t block_bitmap[PC_BOARD_BITMAP];
-    struct pc_board_site sites[PC_BOARD_SITES]; /* index 0 stands for all that have no room */
+    struct pc_board_arrival came[PC_BOARD_ARRIVALS]; /* the first ones */
+    struct pc_board_site sites[PC_BOARD_SITES];      /* index 0 stands for all that have no room */
     struct pc_board_shared shared[PC_BOARD_SHARED];
     struct pc_board_candidate candidates[PC_BOARD_CANDIDATES];
 };
 
 _Static_assert(sizeof(struct pc_board_site) == 16, "site");
-_Static_assert(sizeof(struct pc_board_plan) == 64, "plan");
+_Static_assert(sizeof(struct pc_board_plan) == 72, "plan");
 _Static_assert(sizeof(struct pc_board_sync) == 600, "sync point");
 _Static_assert(sizeof(struct pc_board_shared) == 104, "shared word");
 _Static_assert(sizeof(struct pc_board_candidate) == 40, "candidate");

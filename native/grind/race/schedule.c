@@ -25,7 +25,8 @@
 #include "turns.h"
 #include "wait_limit.h"
 
-#define ROUNDS_AFTER_HIT 3u /* turns that readers get for what follows from their load */
+#define ROUNDS_AFTER_HIT 3u /* turns that readers get for what follows from their load, */
+#define LONGER           4u /* or twice, four, eight times as many: what follows may be a long way off */
 
 /* A sync point of the plan, as it stands. */
 struct point {
@@ -34,6 +35,7 @@ struct point {
     struct pc_place stored;
     UInt hits;  /* loads since the signal */
     UInt given; /* stores that have signalled */
+    UInt rounds_after_hit;
     UInt again; /* the thread whose signal nobody answered: it signals once more before it flushes */
 };
 
@@ -217,15 +219,22 @@ static void wait_for_readers(struct point *point) {
     struct pc_wait_limit limit = pc_wait_limit(pc_board->plan.writer_rounds, pc_board->plan.writer_ms);
     UInt after_hit = 0, hits = 0;
     writers++;
-    while (after_hit < ROUNDS_AFTER_HIT) {
+    while (after_hit < point->rounds_after_hit) {
         enum pc_round round = pc_thread_states_let_run();
         if (round == PC_ROUND_DEAD || pc_wait_limit_reached(&limit, round) ||
             pc_thread_states_leaves(pc_running))
             break;
+        if (hits != point->hits)
+            limit.rounds = point->rounds_after_hit + 1;
         after_hit = hits != point->hits ? 0 : after_hit + (round == PC_ROUND_RUN && hits > 0);
         hits = point->hits;
     }
     writers--;
+}
+
+/* A matter of chance, and the same when this very store is met again. */
+static UInt rounds_after_hit(UInt occurrence) {
+    return ROUNDS_AFTER_HIT << pc_mix(pc_mix(pc_board->plan.seed, pc_self()->index), occurrence) % LONGER;
 }
 
 /* How many stores signal. */
@@ -240,7 +249,11 @@ static void signal_at(UInt number, const struct pc_place *place) {
         return;
     sync->signals++;
     Bool first = point->again == 0;
-    *point = (struct point){.on = True, .signalled = True, .stored = *place, .given = point->given + first};
+    *point = (struct point){.on = True,
+                            .signalled = True,
+                            .stored = *place,
+                            .given = point->given + first,
+                            .rounds_after_hit = point->rounds_after_hit};
     release(number, place);
     wait_for_readers(point);
     point->signalled = False;
@@ -261,8 +274,10 @@ void pc_schedule_after_store(pc_site site, Addr address, ULong meant) {
         UInt occurrence = *pc_site_occurrences(pc_site_at(PC_SITE_PC(site)), thread);
         if ((meant >> i & 1) != 0 && points[i].on && is_meant(sync, &place) &&
             (sync->writer == 0 || sync->writer == thread) && occurrence >= sync->store_occurrence &&
-            points[i].given < stores_of(sync))
+            points[i].given < stores_of(sync)) {
+            points[i].rounds_after_hit = rounds_after_hit(occurrence);
             with_parts_kept(signal_at, i, &place);
+        }
     }
 }
 

@@ -14,6 +14,7 @@
 #include "thread_states.h"
 
 #include "accesses.h"
+#include "arrivals.h"
 #include "turnstile.h"
 
 #define NAP         100u   /* microseconds */
@@ -55,7 +56,8 @@ void pc_thread_states_created(ThreadId tid) {
     highest = tid > highest ? tid : highest;
     UInt index = ++pc_board->threads;
     ULong bits = (ULong)index << 24 & PC_ACCESS_THREAD;
-    pc_thread_states[tid] = (struct pc_thread_state){.index = index, .call = -1, .bits = bits};
+    pc_thread_states[tid] =
+        (struct pc_thread_state){.index = index, .call = -1, .last_call = -1, .bits = bits};
     pc_turnstile_queue(&pc_thread_states[tid]);
 }
 
@@ -105,6 +107,7 @@ void pc_thread_states_in_call(ThreadId tid, UInt number, const UWord *args) {
     Bool waits = number == __NR_futex && args[3] == 0 &&
                  (command == FUTEX_WAIT_COMMAND || command == FUTEX_WAIT_BITSET_COMMAND);
     pc_thread_states[tid].call = (Int)number;
+    pc_thread_states[tid].descriptor = (Int)args[0];
     pc_thread_states[tid].calls++;
     pc_thread_states[tid].futex = waits ? args[0] : 0;
     pc_thread_states[tid].expected = (UInt)args[2];
@@ -121,8 +124,10 @@ Bool pc_thread_waits_for_others(const struct pc_thread_state *thread) {
 }
 
 void pc_thread_states_out_of_call(ThreadId tid) {
-    if (tid < PC_CHANNEL_SLOTS)
-        pc_thread_states[tid].call = -1;
+    if (tid >= PC_CHANNEL_SLOTS || pc_thread_states[tid].call < 0)
+        return;
+    pc_thread_states[tid].last_call = pc_thread_states[tid].call;
+    pc_thread_states[tid].call = -1;
 }
 
 /* Valgrind's scheduler would count what the block at hand has jumped twice. */
@@ -290,9 +295,15 @@ static void hand_on(ThreadId self, UInt microseconds) {
 static void await_turn(ThreadId self) {
     if (self >= PC_CHANNEL_SLOTS)
         return;
-    for (UInt looks = 0; !pc_turnstile_is_next(&pc_thread_states[self]); looks++) {
+    const struct pc_thread_state *thread = &pc_thread_states[self];
+    ULong before = turns;
+    for (UInt looks = 0; !pc_turnstile_is_next(thread) || !pc_arrivals_fit(thread, turns + 1); looks++) {
+        if (before != turns) /* somebody else has had one */
+            looks = 0;
+        before = turns;
         if (looks >= MOST_LOOKS || VG_(is_exiting)(self)) {
-            pc_turnstile_pass(&pc_thread_states[self]);
+            pc_turnstile_pass(thread);
+            pc_arrivals_give_up();
             return;
         }
         hand_on(self, looks < QUICK_LOOKS ? 0 : GLANCE);
@@ -321,8 +332,12 @@ void pc_thread_states_turn(ThreadId tid) {
 
 void pc_thread_states_next_turn(ThreadId tid) {
     await_turn(tid);
-    if (tid < PC_CHANNEL_SLOTS)
+    if (tid < PC_CHANNEL_SLOTS) {
+        if (pc_thread_states[tid].arrives)
+            pc_arrivals_came(&pc_thread_states[tid], turns + 1);
+        pc_thread_states[tid].arrives = False;
         pc_turnstile_leave(&pc_thread_states[tid]);
+    }
     await_holder(tid);
     pc_thread_states_turn(tid);
 }

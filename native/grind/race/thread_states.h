@@ -18,6 +18,8 @@ struct pc_thread_state {
     UInt index;            /* order of creation, from 1; 0: there is no such thread */
     Int id;                /* the kernel's; 0: it has not run yet */
     Int call;              /* number of the system call it is in, -1: none */
+    Int last_call;         /* the same of the one before */
+    Int descriptor;        /* the first argument of those, if it is one */
     ULong calls;           /* how many it has made */
     Addr futex;            /* what it waits at, if the call is a futex wait without a limit; else 0 */
     UInt expected;         /* what must be there for it to sleep */
@@ -31,6 +33,7 @@ struct pc_thread_state {
     Bool settled;          /* it sleeps: in its call, or at Valgrind's lock, for which it has asked */
     Int file;              /* that tells its state, while it is open; 0: it is not, -1: there is none */
     ULong place_in_queue;  /* for a turn (turnstile.c); 0: it wants none */
+    Bool arrives;          /* it has none because its call may take long (arrivals.c) */
     Addr sleeps_at;        /* the futex where the kernel lets it sleep, with or without a limit; 0: none */
     ULong asleep_since;    /* the order in which threads went to sleep */
     UInt lots;             /* how often it was left to the seed whether it lets others run */

@@ -8,7 +8,7 @@
  * So who gets the lock looks here whether it is the next one, and gives it back if not.
  *
  * The kernel wakes those first who slept first. A thread in a call that may take long has no place: when it
- * is back, it has its turn when it gets the lock.
+ * is back, it has its turn when it gets the lock, or when the plan says (arrivals.c).
  */
 #include "turnstile.h"
 
@@ -24,6 +24,7 @@ static ULong sleeps; /* and how often a thread went to sleep */
 
 void pc_turnstile_queue(struct pc_thread_state *thread) {
     thread->place_in_queue = ++places;
+    thread->arrives = False;
 }
 
 void pc_turnstile_leave(struct pc_thread_state *thread) {
@@ -54,6 +55,7 @@ static void sleep_at(struct pc_thread_state *thread, Addr futex, UInt expected) 
         return;
     }
     pc_turnstile_leave(thread);
+    thread->arrives = True;
     thread->sleeps_at = futex;
     thread->asleep_since = ++sleeps;
 }
@@ -72,6 +74,7 @@ void pc_turnstile_before_call(struct pc_thread_state *thread, UInt number, const
         pc_turnstile_queue(thread);
     } else {
         pc_turnstile_leave(thread);
+        thread->arrives = True;
     }
 }
 

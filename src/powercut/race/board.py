@@ -23,6 +23,7 @@ from powercut.quick_dataclass import dataclass
 
 MAGIC, VERSION = 0x45434152, 1
 SYNCS, SYNC_SITES = 8, 16
+ARRIVALS = 8192
 THREADS, FILES = 64, 64
 BITMAP = 65536
 SITES, SHARED, SHARED_SITES, CANDIDATES = 16384, 8192, 8, 16384
@@ -65,8 +66,10 @@ PLAN = np.dtype(
         ("seed", "<u8"),
         *((name, "<u4") for name in ("delay_us", "delay_one_in", "wait_rounds", "wait_ms", "writer_rounds")),
         *((name, "<u4") for name in ("writer_ms", "most_inter", "most_intra", "run_ms", "sync_count")),
+        *((name, "<u4") for name in ("expected_count", "reserved")),
     ]
 )
+ARRIVAL = np.dtype([("thread", "<u4"), ("turn", "<u4")])
 SYNC = np.dtype(
     [
         ("offset", "<u8"),
@@ -99,21 +102,24 @@ BOARD = np.dtype(
     [
         ("plan", PLAN),
         ("syncs", SYNC, (SYNCS,)),
+        ("expected", ARRIVAL, (ARRIVALS,)),
         *((name, "<u4") for name in ("process", "stop", "threads", "files")),
         *((name, "<u8") for name in ("switches", "loads", "stores", "inter", "intra")),
         *((name, "<u8") for name in ("inter_dropped", "intra_dropped")),
         *((name, "<u4") for name in ("delays", "aliases", "blocks", "site_count", "shared_count")),
-        *((name, "<u4") for name in ("shared_dropped", "candidate_count", "reserved")),
+        *((name, "<u4") for name in ("shared_dropped", "candidate_count", "came_count")),
         ("thread_ids", "<u4", (THREADS,)),
         ("inodes", "<u8", (FILES,)),
         ("alias_bitmap", "u1", (BITMAP,)),
         ("block_bitmap", "u1", (BITMAP,)),
+        ("came", ARRIVAL, (ARRIVALS,)),
         ("sites", SITE, (SITES,)),
         ("shared", SHARED_WORD, (SHARED,)),
         ("candidates", CANDIDATE, (CANDIDATES,)),
     ]
 )
 
+Arrival = tuple[int, int]  # a thread that came back from a call that may take long, and the turn that it had then
 Site = tuple[int, int]  # the hash of a module's path, and the offset in it, as in a native frame of a trace
 
 
@@ -162,6 +168,7 @@ class Plan:
         writer_rounds, writer_ms: the same for a writer that has signalled.
         most_inter, most_intra: candidates that are recorded for each pair of a load and a store.
         run_ms: the program is ended after that; 0: never.
+        arrivals: what is to be the same again.
     """
 
     flags: BoardFlag = BoardFlag.CANDIDATE | BoardFlag.TAINT | BoardFlag.ALIASES
@@ -177,6 +184,7 @@ class Plan:
     most_intra: int = 8
     run_ms: int = 0
     syncs: Sequence[PlannedSync] = field(default=())
+    arrivals: Sequence[Arrival] = field(default=())
 
 
 class Board:
@@ -206,12 +214,16 @@ class Board:
         for name in PLAN.names or ():
             if hasattr(plan, name):
                 whole[name] = getattr(plan, name)
+        arrivals = np.array(list(plan.arrivals)[:ARRIVALS], "<u4")
         whole["magic"], whole["version"], whole["sync_count"] = MAGIC, VERSION, len(plan.syncs)
+        whole["expected_count"] = len(arrivals)
         syncs = np.zeros(SYNCS, SYNC)
         for row, sync in zip(syncs, plan.syncs, strict=False):
             _write_sync(row, sync)
         self._memory[: PLAN.itemsize] = whole.tobytes()
-        self._memory[PLAN.itemsize : PLAN.itemsize + syncs.nbytes] = syncs.tobytes()
+        behind = PLAN.itemsize + syncs.nbytes
+        self._memory[PLAN.itemsize : behind] = syncs.tobytes()
+        self._memory[behind : behind + arrivals.nbytes] = arrivals.tobytes()
 
     def read(self) -> Results:
         """What the run has told."""
@@ -275,6 +287,12 @@ class Results:
     def candidates(self) -> Array:
         """Candidates (`CANDIDATE`): row i is number i + 1."""
         return self._some("candidates", self.candidate_count)
+
+    @property
+    def arrivals(self) -> list[Arrival]:
+        """Threads that came back from calls that may take long, and their turns."""
+        came = self._some("came", self.came_count)
+        return list(zip(came["thread"].tolist(), came["turn"].tolist(), strict=True))
 
     @property
     def thread_ids(self) -> list[int]:

@@ -19,6 +19,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
+import msgspec
 import numpy as np
 
 from powercut.oracle.verdict import Outcome
@@ -80,6 +81,11 @@ class Campaign:
             unused = self._kept == 0
         if unused:
             shutil.rmtree(self._place, ignore_errors=True)
+
+    @property
+    def replay(self) -> Schedule:
+        """The schedule that lets threads run in the same order again, as far as that is known."""
+        return msgspec.structs.replace(self.schedule, arrivals=tuple(self._told.arrivals))
 
     @property
     def maps_files(self) -> bool:
@@ -196,6 +202,7 @@ class Stage:
                 seed=schedule.seed,
                 run_ms=max(1, round(1000 * limit)),
                 syncs=[point.planned() for point in schedule.points],
+                arrivals=schedule.arrivals,
             )
             with Board(plan) as board:
                 options = replace(
@@ -205,22 +212,24 @@ class Stage:
                     limit=limit + _GRACE,
                     boards=(("race", board.descriptor),),
                 )
-                execution = self._execute(place, options)
+                execution = self._execute(place, options, limit)
                 return Campaign(place, execution, board.read(), seed, schedule, limit)
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise
 
-    def _execute(self, place: Path, options: RecordOptions) -> Execution:
+    def _execute(self, place: Path, options: RecordOptions, limit: float) -> Execution:
         """Execute the program; a server with its client, whose input is the seed, and whose output is what counts."""
         if self.client is None:
             return execute(self.command, options)
         port = free_port() if uses_port([*self.command, *self.client]) else 0
-        client = Client(with_port(self.client, port), options.cwd, place / "seed", place / "client.out")
+        client = Client(with_port(self.client, port), options.cwd, place / "seed", place / "client.out", limit)
         server = execute(with_port(self.command, port), replace(options, stdin=None, companion=client))
         printed = (client.printed if client.printed.exists() else server.printed[0], server.printed[1])
         ended = client.ended_server and server.outcome is Outcome.CRASH and server.code == SIGTERM
-        if ended:
+        if client.was_late and server.outcome is Outcome.CRASH and server.code == SIGTERM:
+            server = replace(server, outcome=Outcome.HANG)
+        elif ended:
             server = replace(server, outcome=Outcome.PASS, code=0)
         if client.failure and server.outcome is Outcome.PASS:
             return replace(server, outcome=Outcome.FAIL, printed=printed, words=f"has a client that {client.failure}")

@@ -1,8 +1,9 @@
 """A client for a server that is executed: started when the server listens, and the reason why the server ends.
 
 Before: the tracer runs the server. After: the client has run against it, outside of the tracer, with the seed on its
-standard input, and the server was ended by SIGTERM, as an administrator does. `{port}` in the commands of both stands
-for a port of this machine that was free, another one in each execution, so that several can run at the same time.
+standard input, and the server was ended by SIGTERM, as an administrator does; also where the client waits in vain.
+`{port}` in the commands of both stands for a port of this machine that was free, another one in each execution, so that
+several can run at the same time.
 
 The server listens when a process below the tracer has a socket that does: of TCP, or of the file system.
 """
@@ -25,6 +26,7 @@ from powercut.quick_dataclass import dataclass
 _GLANCE = 0.02  # seconds between two looks at the server's sockets
 _AGAIN = 1.0  # seconds after which a server that goes on is told once more to end
 _PATIENCE = 5.0  # seconds in which a client must end once the server has
+_LATE = 3.0  # seconds beyond its limit after which a server is told to end: the tracer's clock starts later
 _PORT = "{port}"
 _LISTENS = "0A"  # the state in /proc/net/tcp
 _ACCEPTS = 0x10000  # the flag in /proc/net/unix
@@ -56,15 +58,18 @@ class Client:
     Attributes:
         printed: file for its standard output and error.
         status: its exit status, or less than 0 a signal; None if it never ran.
-        ended_server: the server was told to end.
+        ended_server: the server was told to end,
+        was_late: as its time was over.
     """
 
     command: Sequence[str]
     cwd: Path
     seed: Path
     printed: Path
+    limit: float
     status: int | None = None
     ended_server: bool = False
+    was_late: bool = False
     _over: Event = field(default_factory=Event)
     _thread: Thread | None = None
 
@@ -101,20 +106,27 @@ class Client:
             return
         with open(self.seed, "rb") as given, open(self.printed, "wb") as said:
             process = subprocess.Popen(self.command, cwd=self.cwd, stdin=given, stdout=said, stderr=said)
-        self.status = self._wait(process)
+        self.status = self._wait(process, tracer)
         self.ended_server = not self._over.is_set()
         while not self._over.is_set():
-            for server in list(_below(tracer))[:1]:
-                with suppress(OSError):
-                    os.kill(server, signal.SIGTERM)
-            self._over.wait(_AGAIN)
+            self._end(tracer)
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> int:
-        """Until it ends; a client that goes on without a server is ended."""
-        deadline = None
+    def _end(self, tracer: int) -> None:
+        """Tell the server to end, and give it a moment."""
+        for server in list(_below(tracer))[:1]:
+            with suppress(OSError):
+                os.kill(server, signal.SIGTERM)
+        self._over.wait(_AGAIN)
+
+    def _wait(self, process: subprocess.Popen[bytes], tracer: int) -> int:
+        """Until it ends; a client that goes on without a server is ended, and so is a server that takes too long."""
+        deadline, late = None, time.monotonic() + self.limit + _LATE
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return process.wait(_GLANCE)
+            if time.monotonic() > late and not self._over.is_set():
+                self.was_late = True
+                self._end(tracer)
             if deadline is None and self._over.is_set():
                 deadline = time.monotonic() + _PATIENCE
             if deadline is not None and time.monotonic() > deadline:

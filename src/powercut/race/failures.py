@@ -43,7 +43,7 @@ class Failures:
         home = self.folder / FAILED / str(self.kept)
         home.mkdir(parents=True, exist_ok=True)
         write_durably(home / _SEED, campaign.seed)
-        save_schedule(home / _PLAN, campaign.schedule)
+        save_schedule(home / _PLAN, campaign.replay)
         for name, file in zip(("out", "err"), campaign.execution.printed, strict=True):
             with suppress(FileNotFoundError):
                 shutil.copyfile(file, home / name)

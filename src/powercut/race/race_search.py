@@ -255,7 +255,7 @@ class RaceSearch:
     def _learn(self, task: Task, campaign: Campaign) -> None:
         """Take what an execution brought into account."""
         timeline = Timeline(campaign.execution.trace, self.row)
-        shown = Shown(timeline, campaign.seed, campaign.schedule, campaign.thread_index, campaign.meetings())
+        shown = Shown(timeline, campaign.seed, campaign.replay, campaign.thread_index, campaign.meetings())
         ended = self.preflight.ended(campaign, in_time=campaign.limit >= self.stage.limit)
         self.executions += 1
         if campaign.execution.outcome is Outcome.PASS:

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from powercut.errors import UsageError
-from powercut.race.board import BoardMode, PlannedSync, Site
+from powercut.race.board import Arrival, BoardMode, PlannedSync, Site
 from powercut.runs.store import to_json, write_durably
 
 
@@ -58,11 +58,13 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         mode: free, as they come; delay, with random delays; sync, by the sync points.
         seed: of all that is random.
+        arrivals: which turns threads had that came back from calls that may take long; empty: as they come.
     """
 
     mode: Literal["free", "delay", "sync"] = "free"
     seed: int = 0
     points: tuple[SyncPoint, ...] = ()
+    arrivals: tuple[Arrival, ...] = ()
 
     @property
     def board_mode(self) -> BoardMode:

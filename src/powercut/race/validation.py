@@ -9,7 +9,8 @@ neighbour that fails as well does so because of something else: a plain crash bu
 
 1. A recovery that dies, hangs or fails on the image, and succeeds on the neighbour: a bug. If it fails there, too:
    unconfirmed, and a plain failure.
-2. A recovery that overwrites every byte of the effect, or brings the lock word back: benign.
+2. A recovery that overwrites every byte of the effect, or brings the lock word back: benign. What the check says of the
+   neighbour is asked all the same: if it refuses that, there is a plain failure.
 3. A check (`--check`) that refuses an image and accepts the neighbour: a bug. It is asked about the crash at the
    effect, and about the last moment at which the loss is possible, when all that followed has happened, too. If it
    refuses the neighbour in other words, that is a bug as well: what it says first of an image need not be all that is
@@ -147,7 +148,7 @@ class Validator:
         with self.workbench:
             why = question.benign(recovered)
         if why:
-            return Judged(Standing.BENIGN, why, 0, verdict)
+            return Judged(Standing.BENIGN, why, 0, verdict, self._plain(timeline, scenes[0].neighbour))
         if self.check is not None:
             return self._examined(self.check, timeline, scenes)
         if question.is_output:
@@ -163,6 +164,15 @@ class Validator:
             plain = PlainFailure(scene.neighbour, by_recovery=True, verdict=other)
             return Judged(Standing.UNCONFIRMED, f"{why}; {_NOT_THE_CAUSE}", 0, verdict, plain)
         return Judged(Standing.BUG, why, 0, verdict)
+
+    def _plain(self, timeline: Timeline, state: State) -> PlainFailure | None:
+        """What the check refuses of a state in which there is no race."""
+        if self.check is None:
+            return None
+        verdict = self._check_on(self.check, timeline, state)
+        if verdict.passed or verdict.outcome is Outcome.ERROR:
+            return None
+        return PlainFailure(state, by_recovery=False, verdict=verdict)
 
     def _recovery_on(self, timeline: Timeline, state: State) -> Verdict:
         """How the recovery ends on a state; equal images are asked about once."""
