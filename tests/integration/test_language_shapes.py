@@ -323,6 +323,46 @@ def test_a_jvm_that_lost_its_agent_names_the_class(tmp_path: Path) -> None:
     assert {place.function for one in run.findings for place in one.locations} == {"java Save"}, run.output
 
 
+LIBRARY = {
+    "library/com/acme/Saver.java": """\
+package com.acme;
+import java.nio.file.*;
+public class Saver {
+    public static void save(String name, String text) throws Exception {
+        Files.writeString(Path.of(name + ".new"), text);
+        Files.move(Path.of(name + ".new"), Path.of(name), StandardCopyOption.ATOMIC_MOVE);
+    }
+}
+"""
+}
+APPLICATION = {
+    "src/App.java": """\
+public class App {
+    public static void main(String[] arguments) throws Exception {
+        com.acme.Saver.save("state", "new"); // LOST SURVIVED
+    }
+}
+"""
+}
+
+
+@needs("javac")
+@pytest.mark.parametrize("packed", ["apart", "together"])
+def test_classes_of_a_jar_whose_source_is_nowhere_are_called_by_the_line_that_is_there(
+    tmp_path: Path, packed: str
+) -> None:
+    write(tmp_path, LIBRARY | APPLICATION)
+    theirs, mine = ("lib/acme.jar", "lib/app.jar") if packed == "apart" else ("lib/all.jar", "lib/all.jar")
+    (tmp_path / "lib").mkdir()
+    for folder, source, jar in (("a", *LIBRARY, theirs), ("b", *APPLICATION, mine)):
+        subprocess.run(["javac", "-cp", "a", "-d", folder, source], cwd=tmp_path, check=True)
+        flags = "uf" if (tmp_path / jar).exists() else "cf"
+        subprocess.run(["jar", flags, jar, "-C", folder, "."], cwd=tmp_path, check=True)
+    shutil.rmtree(tmp_path / "library")
+    run = judged(tmp_path, ["java", "-cp", f"{tmp_path}/lib/*", "App"])
+    assert places(run) == marked(APPLICATION), run.output
+
+
 OLD = next(iter(sorted(Path.home().glob(".pyenv/versions/3.[6-9].*/bin/python"))), None)
 
 

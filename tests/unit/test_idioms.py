@@ -25,6 +25,8 @@ def finding_at(
 
 PROMISES = (StackFrame("write", "node:internal/fs/promises", 741),)
 STREAM = (StackFrame("java.io.FileOutputStream.writeBytes", "java/io/FileOutputStream.java", 0),)
+WRITER = (*STREAM, StackFrame("sun.nio.cs.StreamEncoder.implFlush"), StackFrame("java.io.OutputStreamWriter.flush"))
+BOTH = (StackFrame("java.io.RandomAccessFile.writeBytes"),)
 MOVE = (StackFrame("sun.nio.fs.UnixCopyFile.move"), StackFrame("java.nio.file.Files.move"))
 FILEBUF = (StackFrame("std::basic_filebuf<char, std::char_traits<char> >::sync()"),)
 
@@ -45,6 +47,11 @@ FILEBUF = (StackFrame("std::basic_filebuf<char, std::char_traits<char> >::sync()
             "in Java: Files.move(new, old, StandardCopyOption.ATOMIC_MOVE) does not remove the old file first",
         ),
         (finding_at("a/A.java", inside=STREAM), ""),
+        (finding_at("a/A.java", "file", inside=BOTH), "in Java: file.getFD().sync()"),
+        (
+            finding_at("a/A.java", "file", inside=WRITER),
+            "in Java: flush(), then getFD().sync() of the FileOutputStream below (writers and other streams have none)",
+        ),
         (finding_at("/a.go", "data"), "in Go: f.Sync()"),
         (finding_at("/a.rs", "file", "directory"), "in Rust: file.sync_all()?; and File::open(folder)?.sync_all()?"),
         (finding_at("/a.c", "data", inside=(StackFrame("fflush"),)), "in C: fflush(f), then fdatasync(fileno(f))"),

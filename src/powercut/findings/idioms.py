@@ -20,6 +20,11 @@ _DESCRIPTOR = re.compile(r"\bos\.(p?writev?|f?truncate|posix_fallocate|sendfile|
 _STDIO = ("fflush", "fwrite", "fputs", "fputc", "putc", "puts", "fclose", "fprintf", "vfprintf", "_IO_")
 _RUST = ("std::rt::", "std::sys::", "std::fs::", "std::thread::", "<std::", "<alloc::", "core::ops::", "alloc::")
 _STREAMS = ("std::basic_filebuf", "std::basic_ofstream", "std::basic_fstream", "std::ostream", "std::basic_ostream")
+_JAVA_ABOVE = (
+    "sun.nio.cs.StreamEncoder.",
+    "java.io.PrintStream.",
+    *(f"java.io.{name}OutputStream." for name in ("Buffered", "Data", "Filter", "Object")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,11 @@ def _java(what: str, place: Location, finding: Finding) -> str:
         return "Files.move(new, old, StandardCopyOption.ATOMIC_MOVE) does not remove the old file first"
     if what == _FOLDER:
         return "try (var d = FileChannel.open(folder)) { d.force(true); }"
-    if _calls_any(place, ("java.io.FileOutputStream.", "java.io.RandomAccessFile.")) and what in (_FILE, _DATA):
+    if what in (_FILE, _DATA) and _calls_any(place, ("java.io.RandomAccessFile.",)):
+        return "file.getFD().sync()"
+    if what in (_FILE, _DATA) and _calls_any(place, ("java.io.FileOutputStream.",)):
+        if _calls_any(place, _JAVA_ABOVE):
+            return "flush(), then getFD().sync() of the FileOutputStream below (writers and other streams have none)"
         return "file.flush(), then file.getFD().sync()"
     return {_FILE: "channel.force(true) of a FileChannel", _DATA: "channel.force(false) of a FileChannel"}.get(what, "")
 

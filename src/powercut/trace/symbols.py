@@ -235,11 +235,18 @@ def is_own(frame: Frame) -> bool:
 
 def only_own(frames: Sequence[Frame]) -> list[Frame]:
     """The frames that are the user's own, innermost first; under an interpreter only its language counts."""
-    own = [frame for frame in frames if is_own(frame)]
+    own = _whose_source_is_there([frame for frame in frames if is_own(frame)])
     compiled = [frame for frame in own if not frame.interpreted]
     if any(frame.interpreted and not frame.asked for frame in frames) or not compiled:
         return [frame for frame in own if frame.interpreted] if any(frame.interpreted for frame in frames) else own
     return own  # a compiled program of the user's, which a script may have started
+
+
+def _whose_source_is_there(own: list[Frame]) -> list[Frame]:
+    """Without what a runtime tells of files that are nowhere, if others are there: classes of libraries in jars."""
+    if not any(frame.language and (frame.file or "").startswith("/") for frame in own):
+        return own
+    return [frame for frame in own if not frame.language or (frame.file or "").startswith("/")]
 
 
 def user_frame(frames: Sequence[Frame]) -> Frame | None:
