@@ -7,6 +7,7 @@
  * listens, nothing is bound. */
 #include "asked.h"
 #include "jvm.h"
+#include "rivals.h"
 #include "thunks.h"
 #include "told.h"
 #include "words.h"
@@ -124,7 +125,8 @@ static bool follow(jvm_table machine) {
         JVM_CALL(tools, JVMTI_SetEventCallbacks, int, jvm_table, const void *, int)(tools, callbacks,
                                                                                     sizeof callbacks) != 0)
         return false;
-    bool heard = demand(1u << CAN_TAG_OBJECTS | 1u << CAN_ACCESS_LOCAL_VARIABLES |
+    bool heard = !pc_java_has_rivals() &&
+                 demand(1u << CAN_TAG_OBJECTS | 1u << CAN_ACCESS_LOCAL_VARIABLES |
                         1u << CAN_GENERATE_BREAKPOINT_EVENTS) &&
                  enable(JVMTI_VM_INIT) && enable(JVMTI_BREAKPOINT) && enable(JVMTI_CLASS_PREPARE);
     if (!heard) /* another agent may hold what only one can have */

@@ -125,6 +125,14 @@ def test_a_full_disk_does_not_stop_the_next_start(service: Path, small: Path, tm
     assert done.returncode == 0 and "made without guard" in done.stderr
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs a small file system")
+def test_where_no_log_can_begin_nobody_says_that_no_pool_was_mapped(service: Path, small: Path, tmp_path: Path) -> None:
+    (small / "filler").write_bytes(bytes(8 * SEGMENT - SEGMENT // 2))
+    done = guard(small / "log", "--", service, tmp_path / "pool", "rounds", "3", "1")
+    assert done.returncode == 0 and "[guard-not-started]" in done.stderr
+    assert "[guard-nothing]" not in done.stderr and "nothing was logged: the disk of the log has no room" in done.stderr
+
+
 def test_a_stopped_supervisor_of_a_service_that_ended_refuses_a_second_one(service: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     words = [POWERCUT, "guard", "--log", log, "--", "sleep", "60"]

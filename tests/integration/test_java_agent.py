@@ -150,8 +150,8 @@ def test_a_program_that_does_not_start_with_agents_is_recorded_without_them(tmp_
     trace = record(["sh", "-c", refuses], options_in(tmp_path), "calls", False, say)
     assert len(trace.of_kind(Kind.WRITE)) == 1
     assert said == [
-        "the program does not start with powercut's agents in its environment, so it was recorded without them: "
-        "findings name native functions instead of lines"
+        "the program fails with powercut's agents in its environment, so it was recorded without them: "
+        "findings name the script instead of lines"
     ]
 
 

@@ -162,7 +162,7 @@ def test_without_agents_the_environment_is_the_users(tmp_path: Path) -> None:
 def test_a_node_that_loads_no_agent_is_recorded_all_the_same_and_said(tmp_path: Path) -> None:
     run = save_with_node(tmp_path, "env", "-u", "NODE_OPTIONS")
     assert len(run.findings) == 1
-    assert run.output.count("did not load powercut's agent, so findings name native functions instead of lines") == 1
+    assert run.output.count("did not load powercut's agent, so findings name the script instead of lines") == 1
 
 
 def test_a_finding_without_any_line_says_which_command_line_it_was(tmp_path: Path) -> None:

@@ -104,8 +104,10 @@ class Location:
 
     @property
     def named(self) -> str:
-        """The same; where no place is known, what was done there."""
-        return self.short if self.file or self.function or not self.what else self.what
+        """The same; where no line is known, what was done there as well."""
+        if self.file or not self.what:
+            return self.short
+        return f"{self.what} ({self.function})" if self.function else self.what
 
     def __str__(self) -> str:
         if self.file is None:

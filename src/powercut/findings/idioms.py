@@ -11,11 +11,20 @@ from collections.abc import Callable
 from pathlib import PurePath
 
 from powercut.findings.finding import Finding, Location
+from powercut.findings.sources import sources
 from powercut.quick_dataclass import dataclass
 
 _FILE, _DATA, _FOLDER = "file", "data", "directory"  # what AddedSync says
+_ORDER = "order"  # no sync helps
+_DESCRIPTOR = re.compile(r"\bos\.(p?writev?|f?truncate|posix_fallocate|sendfile|copy_file_range)\(")
 _STDIO = ("fflush", "fwrite", "fputs", "fputc", "putc", "puts", "fclose", "fprintf", "vfprintf", "_IO_")
+_RUST = ("std::rt::", "std::sys::", "std::fs::", "std::thread::", "<std::", "<alloc::", "core::ops::", "alloc::")
 _STREAMS = ("std::basic_filebuf", "std::basic_ofstream", "std::basic_fstream", "std::ostream", "std::basic_ostream")
+_JAVA_ABOVE = (
+    "sun.nio.cs.StreamEncoder.",
+    "java.io.PrintStream.",
+    *(f"java.io.{name}OutputStream." for name in ("Buffered", "Data", "Filter", "Object")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +42,7 @@ def how_to(finding: Finding) -> str:
     language = _language(place) if place is not None else None
     if place is None or language is None:
         return ""
-    wanted = dict.fromkeys(sync.what for sync in finding.fix.syncs)
+    wanted = dict.fromkeys(sync.what for sync in finding.fix.syncs) or {_ORDER: None}
     if _FILE in wanted:
         wanted.pop(_DATA, None)
     calls = [call for what in wanted if (call := language.calls(what, place, finding))]
@@ -41,11 +50,27 @@ def how_to(finding: Finding) -> str:
 
 
 def _language(place: Location) -> _Language | None:
-    if place.file is None:
-        program = PurePath(place.process.partition(" ")[0]).name
-        return next((language for name, language in _PROGRAMS if name.fullmatch(program)), None)
-    suffix = PurePath(place.file).suffix
-    return next((language for language in _LANGUAGES if suffix in language.suffixes), None)
+    """By the file's name, or else by the program in its first line or the command line, or else by what it calls."""
+    suffix = PurePath(place.file or "").suffix
+    if suffix == ".go" and _calls_any(place, _STDIO):
+        return _LANGUAGE_NAMED["C"]  # through cgo
+    known = next((language for language in _LANGUAGES if suffix in language.suffixes), None)
+    first = "".join(sources().lines(place.file)[:1])
+    programs = first.removeprefix("#!").split()[:3] if first.startswith("#!") else place.process.split()[:1]
+    for program in programs if known is None else ():  # "/usr/bin/env -S perl"
+        name = PurePath(program).name
+        known = known or next((language for names, language in _PROGRAMS if names.fullmatch(name)), None)
+    return known or _language_of_frames(place)
+
+
+def _language_of_frames(place: Location) -> _Language | None:
+    """Of a compiled program without lines: its functions tell the language, as far as that must be known."""
+    if place.file is not None:
+        return None
+    for beginnings, title in ((_RUST, "Rust"), (_STREAMS, "C++"), (_STDIO, "C")):
+        if _calls_any(place, beginnings):
+            return _LANGUAGE_NAMED[title]
+    return None
 
 
 def _calls_any(place: Location, beginnings: tuple[str, ...]) -> bool:
@@ -55,7 +80,11 @@ def _calls_any(place: Location, beginnings: tuple[str, ...]) -> bool:
 def _python(what: str, place: Location, finding: Finding) -> str:
     if what == _FOLDER:
         return "d = os.open(folder, os.O_RDONLY); os.fsync(d); os.close(d)"
-    return "f.flush(), then os.fsync(f.fileno())" if what in (_FILE, _DATA) else ""
+    if what not in (_FILE, _DATA):
+        return ""
+    lines = sources().lines(place.file)
+    text = lines[place.line - 1] if place.line and place.line <= len(lines) else ""
+    return "os.fsync(fd)" if _DESCRIPTOR.search(text) else "f.flush(), then os.fsync(f.fileno())"
 
 
 def _node(what: str, place: Location, finding: Finding) -> str:
@@ -96,9 +125,15 @@ def _shell(what: str, place: Location, finding: Finding) -> str:
 
 
 def _java(what: str, place: Location, finding: Finding) -> str:
+    if what == _ORDER and all(_calls_any(there, ("java.nio.file.Files.move",)) for there in finding.locations):
+        return "Files.move(new, old, StandardCopyOption.ATOMIC_MOVE) does not remove the old file first"
     if what == _FOLDER:
         return "try (var d = FileChannel.open(folder)) { d.force(true); }"
-    if _calls_any(place, ("java.io.FileOutputStream.", "java.io.RandomAccessFile.")) and what in (_FILE, _DATA):
+    if what in (_FILE, _DATA) and _calls_any(place, ("java.io.RandomAccessFile.",)):
+        return "file.getFD().sync()"
+    if what in (_FILE, _DATA) and _calls_any(place, ("java.io.FileOutputStream.",)):
+        if _calls_any(place, _JAVA_ABOVE):
+            return "flush(), then getFD().sync() of the FileOutputStream below (writers and other streams have none)"
         return "file.flush(), then file.getFD().sync()"
     return {_FILE: "channel.force(true) of a FileChannel", _DATA: "channel.force(false) of a FileChannel"}.get(what, "")
 
@@ -139,9 +174,13 @@ _LANGUAGES = (
     _Language("C", (".c", ".h"), _c),
     _Language("C++", (".cpp", ".cc", ".cxx", ".hpp", ".hh", ".C"), _cpp),
 )
+_LANGUAGE_NAMED = {language.title: language for language in _LANGUAGES}
 _PROGRAMS = tuple(
-    (re.compile(names), next(language for language in _LANGUAGES if language.title == title))
+    (re.compile(names), _LANGUAGE_NAMED[title])
     for names, title in (
+        (r"node(js)?", "Node"),
+        (r"python[\d.]*", "Python"),
+        (r"java", "Java"),
         (r"ruby[\d.]*", "Ruby"),
         (r"perl[\d.]*", "Perl"),
         (r"php[\d.]*", "PHP"),

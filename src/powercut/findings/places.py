@@ -18,7 +18,6 @@ from powercut.trace.symbols import (
     in_c_library,
     is_runtime,
     only_own,
-    own_frames,
     plain_name,
     user_frame,
 )
@@ -68,21 +67,36 @@ class Places:
     def with_process(self, place: Location, event: int) -> Location:
         """The place of an event; where no line of it is the program's own, with the command line that ran.
 
-        Of a runtime that tells no lines, the script is the place: its own functions differ from build to build.
+        Of a runtime that tells no lines, or of a tool of shells, the script is the place: what they do inside differs
+        from build to build.
         """
-        if only_own(self.frames(event)):
+        frames = self.frames(event)
+        if only_own(frames):
             return place
-        frame = next((frame for frame in place.frames if frame.function == place.function), None)
-        script = self._processes.script(event) if frame is not None and is_runtime(frame.module) else ""
-        return replace(place, process=self._processes.command(event), function=script or place.function)
+        place, blamed = replace(place, process=self._processes.command(event)), user_frame(frames)
+        if blamed is None or blamed.interpreted or not self._is_of_a_runtime(blamed.module, event):
+            return place
+        script = self._processes.script(event)
+        return replace(place, function=script, file=None, line=None) if script else place
+
+    def _is_of_a_runtime(self, module: str | None, event: int) -> bool:
+        """Whether it is the runtime that ran, or one of its libraries."""
+        program = PurePath(self._processes.program(event))
+        if is_runtime(module):
+            return True
+        return is_runtime(str(program)) and (module or "").startswith(f"{program.parent.parent}/lib")
 
     def apart(self, one: int, other: int) -> tuple[Frame, Frame] | None:
         """Where the user's own callers of two events part: a helper that both go through says nothing.
 
-        None if they do not part there. What lies deeper, in the C library, may have lines (Valgrind brings its debug
-        information along), but nobody can change them.
+        None if they do not part there: also if one is known only up to a place where the other goes on, as where an
+        asynchronous call has lost its callers. What lies outside of the program's own, like a runtime's start, differs
+        for reasons of its own.
         """
-        mine, theirs = own_frames(self.frames(one))[::-1], own_frames(self.frames(other))[::-1]
+        mine, theirs = only_own(self.frames(one))[::-1], only_own(self.frames(other))[::-1]
+        least = min(len(mine), len(theirs))
+        if mine[len(mine) - least :] == theirs[len(theirs) - least :]:
+            return None
         for frame, counterpart in zip(mine, theirs, strict=False):
             if frame != counterpart:
                 return (frame, counterpart) if frame.line and counterpart.line else None

@@ -6,6 +6,7 @@ who waits for the end of a service hears it too late. After: what was not seen w
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from powercut.errors import UsageError
+from powercut.guard.housekeeping import SEGMENT
 from powercut.guard.log import has_changes, segments_of
 from powercut.guard.log_folder import is_written
 from powercut.guard.present import read_present
@@ -25,6 +27,7 @@ _BLIND = (
     "the service changed its pool, but nothing of that {when} logged: it makes data durable by itself. Is libpmem "
     "linked statically? Link the shared one, or build the service with powercut cc. [guard-blind]"
 )
+_NO_ROOM = f"nothing {{when}} logged: the disk of the log has no room for {SEGMENT >> 20} MiB [guard-log-full]"
 
 
 class Unseen:
@@ -50,7 +53,8 @@ class Unseen:
         if not self._is_said and self._is_blind():
             self._say(_BLIND.format(when="was"))
         if not holds_something(self._first):
-            self._say(f"the service mapped no pool, so nothing was logged. {self._hint} {_BACKGROUND} [guard-nothing]")
+            mapped = f"the service mapped no pool, so nothing was logged. {self._hint} {_BACKGROUND} [guard-nothing]"
+            self._say(_NO_ROOM.format(when="was") if self._has_no_room() else mapped)
             return
         if is_written(self._folder):
             text = "the service ended, but a program it started is still running. guard does not see how that ends."
@@ -71,8 +75,14 @@ class Unseen:
             if self._is_said:
                 self._say(_BLIND.format(when="is"))
         elif is_first:
-            self._say(f"the service has not mapped a pool yet, so nothing is logged. {self._hint} [guard-nothing]")
+            mapped = f"the service has not mapped a pool yet, so nothing is logged. {self._hint} [guard-nothing]"
+            self._say(_NO_ROOM.format(when="is") if self._has_no_room() else mapped)
         return self._is_said
+
+    def _has_no_room(self) -> bool:
+        """Whether a log could not be begun, if one was wanted: then nobody knows whether a pool was mapped."""
+        disk = os.statvfs(self._folder)
+        return disk.f_bavail * disk.f_frsize < SEGMENT
 
     def _written(self) -> list[Path]:
         return [path for number, path in segments_of(self._folder).items() if number >= int(self._first.stem)]

@@ -63,18 +63,19 @@ def record(workload: Workload, options: RecordOptions, tracer: str, persistent: 
 def _record_followed(
     command: Sequence[str], options: RecordOptions, tracer: str, persistent: bool, say: Say
 ) -> Recording:
-    """Record with agents for runtimes; without them if the program does not start because of one."""
+    """Record with agents for runtimes; without them if the program fails because of one."""
     try:
         return _record_command(command, options, tracer, persistent, say)
     except EnvironmentFailure as failure:
         if failure.slug != "workload-failed" or not options.told() or not names_agent(str(failure)):
             raise
+        recording = _record_command(command, replace(options, runtimes=False), tracer, persistent, say)
         say(
-            "the program does not start with powercut's agents in its environment, so it was recorded without them: "
-            "findings name native functions instead of lines",
+            "the program fails with powercut's agents in its environment, so it was recorded without them: findings "
+            "name the script instead of lines",
             warning=True,
         )
-        return _record_command(command, replace(options, runtimes=False), tracer, persistent, say)
+        return recording
 
 
 def _record_command(

@@ -18,8 +18,13 @@ from powercut.runtimes.runtime import ToldFrame, joined, table_frames
 _STANDARD = re.compile(r"(java|javax|jdk|sun|com\.sun)\.")
 _PACKAGE = re.compile(r"/\.(m2|gradle|ivy2)/|/\.cache/coursier/|/usr/share/(java|maven-repo)/|/(BOOT-INF|WEB-INF)/lib/")
 _PACKAGED = "!/"  # in a frame's file: it lies in a jar, which is a library's
-_BUILT = ("target/classes", "target/test-classes", "build/classes/java/main", "build/classes/java/test")
-_SOURCES = ("src/main/java", "src/test/java", "src", "")
+_LANGUAGES = ("java", "kotlin", "scala", "groovy")
+_BUILT = (
+    "target/classes",
+    "target/test-classes",
+    *(f"build/classes/{language}/{part}" for language in _LANGUAGES for part in ("main", "test")),
+)
+_SOURCES = (*(f"src/{part}/{language}" for language in _LANGUAGES for part in ("main", "test")), "src", "")
 
 
 class Java:

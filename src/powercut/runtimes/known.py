@@ -34,9 +34,12 @@ def variables(known: Mapping[str, str]) -> dict[str, str]:
 
 
 def names_agent(text: str) -> bool:
-    """Whether a message of a program is about an agent: whoever cannot load one names its file."""
+    """Whether a message of a program may be about an agent: whoever cannot load one names its file.
+
+    Other agents in a JVM do not, which want of it what only one can have.
+    """
     java = java_agent()
-    return str(AGENTS) in text or (java is not None and str(java) in text)
+    return str(AGENTS) in text or (java is not None and str(java) in text) or "JVMTI capabilit" in text
 
 
 def told_frames(entry: bytes) -> tuple[str, list[ToldFrame]]:

@@ -1,7 +1,9 @@
-"""Lines of Go programs without debug information, from the table that Go's own stack traces need.
+"""Lines of Go programs, from the table that Go's own stack traces need.
 
-Before: an open ELF file of Go 1.18 or newer; `-s -w` leaves its `.gopclntab` in. After: for each address the functions
-there with file and line, the innermost inlined one first; nothing where the table is damaged or of another version.
+Before: an open ELF file of Go 1.18 or newer; `-s -w` leaves its `.gopclntab` in. After: for each address of Go code the
+functions there with file and line, the innermost inlined one first; nothing of C code that cgo put in, or where the
+table is damaged or of another version. Debug information is no better where there is any: behind cgo's calls, the lines
+of inlined calls are wrong in it (go1.19).
 
 The layout is that of Go's runtime/symtab.go: a header, tables of names, of files and of what changes at which address,
 and a row for each function. Which calls were inlined stands outside of the table; moduledata says where.
@@ -55,6 +57,7 @@ class GoLines:
         self._start = start or next((other.address for other in elf.sections if other.name == ".text"), 0)
         self._entries = [row[0] for row in self._table(self._rows, count)]
         self._offsets = [row[1] for row in self._table(self._rows, count)]
+        (self._end,) = self._unpack(struct.Struct("<I"), self._rows + 8 * len(self._entries))
         self._calls = self._inlined_calls(elf, section.address)
 
     def lines(self, addresses: Sequence[int]) -> dict[int, list[Line]]:
@@ -69,7 +72,7 @@ class GoLines:
 
     def _at(self, place: int) -> list[Line]:
         number = bisect.bisect_right(self._entries, place) - 1
-        if number < 0:
+        if number < 0 or place >= self._end:
             return []
         function = self._function(self._offsets[number])
         lines: list[Line] = []

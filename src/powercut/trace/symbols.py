@@ -20,6 +20,7 @@ from powercut.quick_dataclass import dataclass
 from powercut.runtimes.known import runtime_of, told_frames
 from powercut.runtimes.python import JOINT
 from powercut.runtimes.runtime import AGENTS
+from powercut.trace import others_code as theirs
 from powercut.trace.debug_file import debug_file
 from powercut.trace.demangle import demangled, is_mangled
 from powercut.trace.elf import Elf, ElfError
@@ -92,7 +93,7 @@ def _open_module(path: str) -> _Module:
         with open(path, "rb") as stream:
             elf = Elf(stream)
             debug = debug_file(path, elf)
-            return _Module(debug, elf.build_id(), _symbols(path, elf, debug), _go_lines(elf) if debug is None else None)
+            return _Module(debug, elf.build_id(), _symbols(path, elf, debug), _go_lines(elf))
     except (OSError, ElfError):
         return _Module()  # gone, replaced by something else, or malformed
 
@@ -151,9 +152,10 @@ class Symbolizer:
 
     def _resolve_module(self, path: str, addresses: Sequence[int]) -> None:
         module = self._module(path)
-        known = read_lines(self.reader, module.debug, addresses) if self.reader and module.debug else {}
-        if module.go is not None:
-            known = module.go.lines(addresses)
+        known = module.go.lines(addresses) if module.go is not None else {}
+        others = [address for address in addresses if address not in known]
+        if self.reader and module.debug and others:
+            known |= read_lines(self.reader, module.debug, others)
         lines = [(address, self._named(module, address, known.get(address, []))) for address in addresses]
         names = iter(demangled([line.function for _, found in lines for line in found]))
         for address, found in lines:
@@ -193,54 +195,30 @@ def _unnamed(frame: Frame) -> bool:
     return frame.module is not None and frame.function.startswith(f"{posixpath.basename(frame.module)}+0x")
 
 
-_STANDARD_LIBRARY = re.compile(r"/lib(64)?/python3(\.\d+)?/|/python3\d+\.zip/|/(site|dist)-packages/")
-_SYSTEM_LIBRARY = re.compile(r"(/usr)?/lib(32|64|x32)?/")
-_LIBRARY_SOURCE = re.compile(
-    r"/usr/(local/)?(include|lib)/|/usr/share/(cargo/registry|gocode)/|/(usr/src|build)/rustc-|/rustc/|.*/rustlib/src/"
-    r"|.*/\.cargo/(registry|git)/|/usr/local/go/src/|.*/pkg/mod/|[^/][^@]*@v\d"
-    r"|(.*/go[^/]*/src/)?(os|io|bufio|syscall|internal|runtime|fmt|encoding|log|path|sync|archive|compress)/([^/]+/)*[^/]+\.(go|s)"
-)
-"""Headers, packages and generic code of others that the compiler put into the user's program.
-
-Go's -trimpath leaves the path of the package, with its version where it is not the user's own.
-"""
-
-_C_LIBRARY = re.compile(r"(libc|libpthread|libm|libdl|librt|ld)[-.].*")
-_C_FUNCTIONS = re.compile(
-    r"(_*(GI_)*_*(libc_)?)?"
-    r"(p?writev?(64)?(v2)?|pwrite|open(at)?(64)?(_nocancel)?|creat(64)?|close|fsync|fdatasync|sync(fs)?|rename(at2?)?"
-    r"|unlink(at)?|rmdir|mkdir(at)?|link(at)?|symlink(at)?|f?truncate(64)?|fallocate(64)?|posix_fallocate(64)?"
-    r"|sendfile(64)?|copy_file_range|msync|mmap(64)?|syscall|remove|fflush|fclose|fopen|fwrite|fputs|puts|v?f?d?printf"
-    r"|send(to|msg)?|_?IO_.*|new_do_write|start_thread|clone3?|libc_start.*|_start)"
-)
-
-
 _ALIAS = re.compile(r"^_*(GI_+)?(libc_)?")
 """What glibc puts in front of names that it calls itself."""
 
 
 def in_c_library(frame: Frame) -> bool:
-    return frame.module is not None and _C_LIBRARY.fullmatch(posixpath.basename(frame.module)) is not None
+    return frame.module is not None and theirs.C_LIBRARY.fullmatch(posixpath.basename(frame.module)) is not None
 
 
 def _library_frame(frame: Frame) -> bool:
     """Is this the C library, as a file of its own or linked into a static program?"""
     if in_c_library(frame):
         return True
-    return frame.line is None and _C_FUNCTIONS.fullmatch(frame.function) is not None
+    return frame.line is None and theirs.C_FUNCTIONS.fullmatch(frame.function) is not None
 
 
 def _user_python_file(file: str | None) -> bool:
-    return file is not None and not file.startswith("<") and _STANDARD_LIBRARY.search(file) is None
-
-
-_RUNTIME = re.compile(r"(node(js)?|deno|bun|java|ruby|perl|php|lua|luajit|beam\.smp|guile|Rscript|R|dotnet|mono)[\d.]*")
-"""Programs that run those of the user: lines of their own source tell nobody which mistake it is."""
+    return file is not None and not file.startswith("<") and theirs.STANDARD_LIBRARY.search(file) is None
 
 
 def is_runtime(module: str | None) -> bool:
     """Whether a file is a program that runs those of the user."""
-    return _RUNTIME.fullmatch(posixpath.basename(module or "")) is not None
+    return (
+        theirs.RUNTIME.fullmatch(posixpath.basename(module or "")) or theirs.TOOL.fullmatch(module or "")
+    ) is not None
 
 
 def is_own(frame: Frame) -> bool:
@@ -250,20 +228,27 @@ def is_own(frame: Frame) -> bool:
     if frame.language:
         runtime = runtime_of(frame.language)
         return runtime is not None and frame.line is not None and runtime.is_own(frame.function, frame.file)
-    if frame.line is None or in_c_library(frame) or _SYSTEM_LIBRARY.match(frame.module or ""):
+    if frame.line is None or in_c_library(frame) or theirs.SYSTEM_LIBRARY.match(frame.module or ""):
         return False
     if is_runtime(frame.module):
         return False
-    return _LIBRARY_SOURCE.match(frame.file or "") is None
+    return theirs.LIBRARY_SOURCE.match(frame.file or "") is None
 
 
 def only_own(frames: Sequence[Frame]) -> list[Frame]:
     """The frames that are the user's own, innermost first; under an interpreter only its language counts."""
-    own = [frame for frame in frames if is_own(frame)]
+    own = _whose_source_is_there([frame for frame in frames if is_own(frame)])
     compiled = [frame for frame in own if not frame.interpreted]
     if any(frame.interpreted and not frame.asked for frame in frames) or not compiled:
         return [frame for frame in own if frame.interpreted] if any(frame.interpreted for frame in frames) else own
     return own  # a compiled program of the user's, which a script may have started
+
+
+def _whose_source_is_there(own: list[Frame]) -> list[Frame]:
+    """Without what a runtime tells of files that are nowhere, if others are there: classes of libraries in jars."""
+    if not any(frame.language and (frame.file or "").startswith("/") for frame in own):
+        return own
+    return [frame for frame in own if not frame.language or (frame.file or "").startswith("/")]
 
 
 def user_frame(frames: Sequence[Frame]) -> Frame | None:
@@ -273,7 +258,9 @@ def user_frame(frames: Sequence[Frame]) -> Frame | None:
     if own or interpreted:
         packages = [frame for frame in interpreted if frame.language and not in_language_library(frame)]
         return next(iter([*own, *packages, *interpreted]))
-    lines = [frame for frame in frames if frame.line is not None and not _SYSTEM_LIBRARY.match(frame.module or "")]
+    lines = [
+        frame for frame in frames if frame.line is not None and not theirs.SYSTEM_LIBRARY.match(frame.module or "")
+    ]
     outside = [frame for frame in frames if not _library_frame(frame)]
     if addon := _addon(outside):
         return next((frame for frame in addon if not _unnamed(frame)), addon[0])
@@ -309,22 +296,16 @@ def library_frames(frames: Sequence[Frame]) -> list[Frame]:
     return [frame for frame in inside if not _library_frame(frame) and not _unnamed(frame)]
 
 
-_LANGUAGE_SOURCE = re.compile(
-    r"/rustc/|.*/rustlib/src/|/usr/(local/|lib/)go[^/]*/src/(os|io|bufio|syscall|internal|runtime|ioutil)\b"
-    r"|/usr/(local/)?include/c\+\+/|.*/lib(64)?/python3(\.\d+)?/(?!(site|dist)-packages/)|<frozen "
-)
-_LANGUAGE_MODULE = re.compile(r"lib(stdc\+\+|c\+\+(abi)?|std-[0-9a-f]+)\.so.*")
-_LANGUAGE_FUNCTION = re.compile(r"<?(std|core|alloc)::.*|_?<.* as (std|core|alloc)::.*")
-
-
 def in_language_library(frame: Frame) -> bool:
     """Whether a frame is of the library that comes with a language: of Rust, C++, Go, or what a runtime runs."""
     if frame.language and not frame.python:
         runtime = runtime_of(frame.language)
         return runtime is not None and runtime.is_standard(frame.function, frame.file)
-    if _LANGUAGE_SOURCE.match(frame.file or "") or _LANGUAGE_MODULE.fullmatch(posixpath.basename(frame.module or "")):
+    if theirs.LANGUAGE_SOURCE.match(frame.file or "") or theirs.LANGUAGE_MODULE.fullmatch(
+        posixpath.basename(frame.module or "")
+    ):
         return True
-    return not frame.python and _LANGUAGE_FUNCTION.match(frame.function) is not None
+    return not frame.python and theirs.LANGUAGE_FUNCTION.match(frame.function) is not None
 
 
 def library_function(frames: Sequence[Frame]) -> str | None:

@@ -55,6 +55,42 @@ bool unwind_by_leaf(struct unwind_walk *w) {
     return true;
 }
 
+/* An instruction that takes a word from N bytes above the stack pointer: how long it is, 0 if it is another
+ * one. */
+static unsigned takes_from_stack(const uint8_t *code, uint8_t operation, uint8_t target, uint64_t *n) {
+    if (code[0] != 0x48 || code[1] != operation || code[3] != 0x24)
+        return 0;
+    *n = code[2] == (target | 0x40) ? code[4] : 0;
+    return code[2] == (target | 0x40) ? 5 : code[2] == target ? 4 : 0;
+}
+
+/* Go's runtime.asmcgocall runs C on the thread's own stack. Behind its call stands how it gets back: it has
+ * kept the goroutine and how deep that is in its stack, of which the goroutine knows the end (`mov G(%rsp),
+ * %rdi; mov 8(%rdi), %rsi; sub D(%rsp), %rsi`). There lies where it returns to, and nothing else. */
+bool unwind_by_asmcgocall(struct unwind_walk *w) {
+    static const uint8_t end_of_stack[] = {0x48, 0x8b, 0x77, 0x08};
+    uint8_t code[16];
+    uint64_t goroutine, depth, end, target, kept, deep, rsp = w->r.value[CFI_RSP];
+    if (!pc_memory_read(w->memory, w->r.value[CFI_RA], code, sizeof code))
+        return false;
+    unsigned length = takes_from_stack(code, 0x8b, 0x3c, &kept);
+    if (!length || memcmp(code + length, end_of_stack, sizeof end_of_stack) != 0 ||
+        !takes_from_stack(code + length + sizeof end_of_stack, 0x2b, 0x34, &deep) ||
+        !pc_memory_u64(w->memory, rsp + kept, &goroutine) || !pc_memory_u64(w->memory, rsp + deep, &depth) ||
+        !pc_memory_u64(w->memory, goroutine + 8, &end) || !pc_memory_u64(w->memory, end - depth, &target))
+        return false;
+    pc_reads_add(w->memory->reads, rsp + kept, goroutine);
+    pc_reads_add(w->memory->reads, rsp + deep, depth);
+    pc_reads_add(w->memory->reads, goroutine + 8, end);
+    pc_reads_add(w->memory->reads, end - depth, target);
+    if (!follows_call(w, target))
+        return false;
+    unwind_set(&w->r, CFI_RSP, end - depth + 8, CFI_DERIVED);
+    unwind_set(&w->r, CFI_RA, target, CFI_DERIVED);
+    w->exact = false;
+    return true;
+}
+
 /* Believed if the frame pointer points a short way up the stack and the word above it is a return address. */
 bool unwind_by_frame_pointer(struct unwind_walk *w) {
     uint64_t rbp = w->r.value[CFI_RBP], rsp = w->r.value[CFI_RSP], pair[2];

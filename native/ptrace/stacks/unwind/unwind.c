@@ -1,8 +1,8 @@
 /* The walk over native frames: see stacks/unwind/unwind.h.
  *
  * A frame is stepped over by call frame information where there is some; else, in this order, by recognising
- * the kernel's signal frame (C libraries without information for the signal trampoline) and by the frame
- * pointer.
+ * the kernel's signal frame (C libraries without information for the signal trampoline), Go's change of
+ * stacks around C code, and by the frame pointer.
  */
 #include "stacks/unwind/unwind.h"
 #include "stacks/unwind/rows.h"
@@ -87,7 +87,8 @@ static bool step(struct unwind_walk *w, const struct pc_native_frame *frame, boo
         if (row && row->valid)
             return step_by_row(w, frame->mapping->module, &row->row);
     }
-    return unwind_by_sigreturn(w) || (innermost && unwind_by_leaf(w)) || unwind_by_frame_pointer(w);
+    return unwind_by_sigreturn(w) || (innermost && unwind_by_leaf(w)) || unwind_by_asmcgocall(w) ||
+           unwind_by_frame_pointer(w);
 }
 
 void pc_unwind(struct pc_rows *rows, const struct pc_maps *maps, struct pc_target_memory *memory,

@@ -26,6 +26,7 @@ static inline void unwind_set(struct cfi_registers *r, unsigned reg, uint64_t va
 }
 
 bool unwind_by_sigreturn(struct unwind_walk *walk);
+bool unwind_by_asmcgocall(struct unwind_walk *walk);
 bool unwind_by_leaf(struct unwind_walk *walk);
 bool unwind_by_frame_pointer(struct unwind_walk *walk);
 

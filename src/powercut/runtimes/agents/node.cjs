@@ -79,17 +79,18 @@ function word(number) {
 function stackBelow(wrapper) {
   const limit = Error.stackTraceLimit;
   const holder = {};
-  Error.stackTraceLimit = DEPTH;
+  const frozen = Object.isFrozen(Error); // by --frozen-intrinsics, after this file was loaded
+  if (!frozen) Error.stackTraceLimit = DEPTH;
   Error.captureStackTrace(holder, wrapper);
   let text = holder.stack;
-  if (typeof text !== 'string') {
+  if (typeof text !== 'string' && !frozen) {
     const prepare = Error.prepareStackTrace;
     Error.prepareStackTrace = undefined;
     Error.captureStackTrace(holder, wrapper);
     text = holder.stack;
     Error.prepareStackTrace = prepare;
   }
-  Error.stackTraceLimit = limit;
+  if (!frozen) Error.stackTraceLimit = limit;
   if (typeof text !== 'string') return '';
   if (!text.includes(__filename)) return text;
   return text.split('\n').filter((line) => !line.includes(__filename)).join('\n');
@@ -271,7 +272,9 @@ function followPromises(owner, names) {
       if (off) return Reflect.apply(original, this, args);
       const text = stackBelow(followed);
       const line = ownLine(text);
-      const number = isCalled(line) ? numberOf(text) : askedBy(text, line);
+      // What follows behind an `await` of node's own has no frame of this function: here it has one, as elsewhere.
+      const called = text.replace('\n', `\n    at ${name} (node:internal/fs/promises)\n`);
+      const number = isCalled(line) ? numberOf(called) : askedBy(text, line);
       const result = context().run(number, () => Reflect.apply(original, this, args));
       if (name === 'open') result.then(followHandleOnce, () => {});
       return result;
@@ -339,7 +342,9 @@ function start() {
     followFileStreams();
     send('H', Buffer.from(`node\0${process.version}`));
   } catch (error) {
-    send('N', Buffer.from(`lines of JavaScript are missing: node ${process.version} cannot be followed (${error.message})`));
+    const why = error.code === 'ERR_ACCESS_DENIED' ? 'its permission model hides what makes them known' : error.message;
+    send('N', Buffer.from(`lines of JavaScript are missing: node ${process.version} cannot be followed (${why})`));
+    send('H', Buffer.from(`node\0${process.version}`)); // heard, so that nobody says it again
     off = true;
   } finally {
     process.noDeprecation = quiet;
