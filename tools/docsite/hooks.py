@@ -3,6 +3,7 @@
 - `<!-- reference: NAME -->` in a page becomes a reference that is made from the code: it is never committed.
 - Pages of the project that do not lie in docs/ (README, ARCHITECTURE ...) become pages of the site; other files of the
   repository that a page links to are copied beside it. A link that leads nowhere is a warning, and ends a strict build.
+- The page of the survey leads to the reports of its runs, if there are any.
 """
 
 from __future__ import annotations
@@ -19,7 +20,17 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from docsite import c_api, commands, json_report, kernel_runs, ledger, messages, python_api, settings  # noqa: E402
+from docsite import (  # noqa: E402
+    c_api,
+    commands,
+    json_report,
+    kernel_runs,
+    ledger,
+    messages,
+    python_api,
+    settings,
+    survey_reports,
+)
 
 REFERENCES = {
     "c-api": c_api.reference,
@@ -51,6 +62,8 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages of the project, and the files that pages link to."""
     for uri, source in PROJECT.items():
         files.append(File.generated(config, uri, content=source.read_text()))
+    for uri, source in survey_reports.reports().items():
+        files.append(File.generated(config, uri, abs_src_path=str(source)))
     for page in list(files.documentation_pages()):
         for target, _ in _LINK.findall(page.content_string):
             source = _meant(page.src_uri, target)
@@ -64,7 +77,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     """Fill in references, and point links where their targets are on the site."""
     here = page.file.src_uri
     text = _LINK.sub(lambda found: _on_site(here, found[1]) + (found[2] or ""), markdown)
-    return _MARK.sub(lambda mark: REFERENCES[mark[1]](), text)
+    text = _MARK.sub(lambda mark: REFERENCES[mark[1]](), text)
+    return survey_reports.with_links(text) if here == survey_reports.PAGE else text
 
 
 def _meant(uri: str, target: str) -> Path:
