@@ -1,4 +1,4 @@
-"""The HTML reports of the survey's last runs, where `make survey` left some: the site has them, the repository does not."""
+"""HTML reports of the survey's last runs, where `make survey` left some: the site has them, the repository does not."""
 
 from __future__ import annotations
 
