@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import msgspec
-from docsite import c_api, commands, json_report, messages, python_api, settings
+import pytest
+from docsite import c_api, commands, json_report, messages, python_api, settings, survey_reports
 
 import powercut
 from powercut.commands.main import COMMANDS, cli
@@ -66,3 +67,13 @@ def test_every_reference_has_a_page() -> None:
     }
     hooks = (Path(messages.__file__).parent / "hooks.py").read_text()
     assert marks == set(re.findall(r'^    "([a-z-]+)": \w+\.reference,$', hooks, re.MULTILINE))
+
+
+def test_the_survey_leads_to_the_reports_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tinydb").mkdir()
+    (tmp_path / "tinydb" / "report.html").write_text("")
+    (tmp_path / "git").mkdir()
+    monkeypatch.setattr(survey_reports, "RUNS", tmp_path)
+    assert survey_reports.reports() == {"survey/tinydb.html": tmp_path / "tinydb" / "report.html"}
+    page = survey_reports.with_links("### git\n\nText.\n\n### tinydb\n\nText.\n")
+    assert page == "### git\n\nText.\n\n### tinydb\n\n[The report of this run](survey/tinydb.html)\n\nText.\n"
