@@ -98,7 +98,7 @@ def prefixes(timeline: Timeline, rng: random.Random, tally: Tally) -> Iterator[S
     """The program was killed between two calls and nothing was lost, new call stacks first."""
     outputs = np.array([index for index, _ in timeline.outputs], np.int64)
     events = distinct(np.concatenate((timeline.event, outputs)))
-    new = _are_new(timeline.trace.events["stack"][events])
+    new = _are_new(timeline.trace.field("stack", events))
     for event in one_by_one(np.concatenate((events[new], events[~new]))):
         yield State(2 * event, Base.ISSUED, frozenset())
     yield State(timeline.end, Base.ISSUED, frozenset())
@@ -252,7 +252,10 @@ def _points_by_novelty(timeline: Timeline) -> Iterator[int]:
 def _new_points(timeline: Timeline) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """All points, and which of them lie in front of an event of a new call stack; the end counts as new."""
     points = np.array(timeline.points, np.int64)
-    stacks = np.append(timeline.trace.events["stack"], 0)[(points + 1) // 2]
+    events = (points + 1) // 2
+    stacks = np.zeros(len(points), np.uint32)
+    inside = points < timeline.end
+    stacks[inside] = timeline.trace.field("stack", events[inside])
     new = _are_new(stacks)
     new[points == timeline.end] = True
     return points, new
@@ -285,7 +288,7 @@ def _new_updates(timeline: Timeline) -> Iterator[tuple[int, int]]:
     Each first at the last point that may lose it, where most has come to rely on it, then at the first one.
     """
     points, guaranteed = np.array(timeline.points, np.int64), timeline.updates.guaranteed
-    before = _occurrences(timeline.trace.events["stack"][timeline.event])
+    before = _occurrences(timeline.trace.field("stack", timeline.event))
     for occurrence in range(FIRST_OCCURRENCES):
         updates = np.flatnonzero(before == occurrence)
         first = points[np.searchsorted(points, 2 * timeline.event[updates].astype(np.int64))]

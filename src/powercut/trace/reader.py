@@ -11,7 +11,7 @@ import mmap
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,8 @@ _IN_RUNS = (
 _WITH_CONTENT = (Kind.WRITE, Kind.SNAP_DATA)
 _AT_OFFSETS = (*_WITH_CONTENT, Kind.SNAP_FILE, Kind.TRUNCATE, Kind.FALLOCATE)
 _AT_ONCE = 4096  # events turned into tuples at a time
-_HELD = 64 << 20  # bytes of runs that a pass over them holds in memory
+_GATHERED = 1 << 16  # events of which a field is gathered at a time
+_HELD = 16 << 20  # bytes of events or runs that a pass over them holds in memory
 Events = npt.NDArray[Any]
 
 
@@ -122,16 +123,31 @@ class Trace:
         starts = self.events.starts if isinstance(self.events, OpenedEvents) else None
         for start in range(first, len(self._written), _AT_ONCE):
             some = self._written[start : start + _AT_ONCE].tolist()
+            self._hand_out(len(some) * self._written.itemsize)
             indices = range(start, start + len(some)) if starts is None else starts[start : start + _AT_ONCE].tolist()
             yield from zip(indices, some, strict=True)
 
     def run(self, event: Record) -> npt.NDArray[Any]:
         """The records of a run."""
-        self._handed_out += event[LENGTH]
+        self._hand_out(event[LENGTH])
+        return np.frombuffer(self._buffer, MEMORY, event[LENGTH] // MEMORY.itemsize, event[DATA])
+
+    def field(self, name: str, indices: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """One field of some events; the pages of the trace that this takes are not all in memory at once."""
+        if isinstance(self.events, OpenedEvents):
+            return cast(npt.NDArray[Any], self.events[name][indices])
+        found = np.empty(len(indices), EVENT[name])
+        for start in range(0, len(indices), _GATHERED):
+            found[start : start + _GATHERED] = self.events[name][indices[start : start + _GATHERED]]
+            self._hand_out(_GATHERED * self._written.itemsize)
+        return found
+
+    def _hand_out(self, size: int) -> None:
+        """Note that bytes of the trace were read: now and then, their pages are given back."""
+        self._handed_out += size
         if self._handed_out > _HELD:
             self._handed_out = 0
             let_go(self._buffer)
-        return np.frombuffer(self._buffer, MEMORY, event[LENGTH] // MEMORY.itemsize, event[DATA])
 
     @property
     def written(self) -> Events:
