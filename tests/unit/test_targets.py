@@ -13,6 +13,7 @@ from powercut.findings.targets import plain_path
         ("queue/tmpq7x_aZ0b", "queue/tmpq7x_aZ0b"),  # Python draws small letters only
         ("queue/tmpq7x_az0b", "queue/#"),
         (".tmp_lk9e43wf", ".#"),  # tempfile with a prefix
+        (".tmp_tqenvxty", ".#"),  # one in twelve has no digit
         ("config.json.tmp-a0b1c2d3", "config.json.#"),
         ("tmp_settings.json", "tmp_settings.json"),
         ("cache/99/79/3d09b5fdd5a3236542e1.val", "cache/#.val"),  # folders of a cache of many files

@@ -15,7 +15,8 @@ from powercut.trace.layout import Flag
 
 _RANDOM = re.compile(
     r"(?<![a-z])tmp[a-z0-9_]{8}(?![a-z0-9_])"  # of Python
-    r"|(?<![a-z])tmp[._-](?=[a-z0-9_]*[0-9])[a-z0-9_]{8}(?![a-z0-9_])"  # ... behind a prefix of the program's own
+    # ... behind a prefix of the program's own: with a digit in it, or where nothing follows that makes it a word.
+    r"|(?<![a-z])tmp[._-](?:(?=[a-z0-9_]*[0-9])[a-z0-9_]{8}(?![a-z0-9_])|[a-z0-9_]{8}(?![a-z0-9_.]))"
     # Of mkstemp: six letters and digits behind a separator, that are neither a word nor a name.
     r"|(?<=[._-])(?=[A-Za-z0-9]*(?:[a-z][A-Za-z0-9]*[A-Z]|[0-9]))[A-Za-z0-9]{6}(?![A-Za-z0-9])"
     r"|(?<![^/])(?:[0-9a-f]{2}/)+[0-9a-f]{8,}(?![A-Za-z])"  # digests in folders named for their first digits
