@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from survey.comparison import difference, identity
+from survey.comparison import difference, identity, is_cut_short
 from survey.installing import how_to_install, install
 from survey.page import write_page
 from survey.program import PROGRAMS, WORK, Malformed, Program, all_programs
@@ -66,8 +66,10 @@ def survey(program: Program, version: str, here: Path) -> Result:
             "models": ", ".join(finding["models"]),
         }
         for finding in report["findings"]
+        if not is_cut_short(finding)
     ]
     differs = difference((one["what"] for one in found), program.findings)
+    differs += [f"+ not enough time to explain: {one['message']}" for one in report["findings"] if is_cut_short(one)]
     if unexplained := report["states"]["unexplained"]:
         differs.append(f"+ {unexplained} failing states that no finding explains")
     return Result(program.name, version, seconds, first, report["states"], found, differs, "")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from survey import installing
-from survey.comparison import difference, identity
+from survey.comparison import difference, identity, is_cut_short
 from survey.program import PROGRAMS, Expected, Malformed, all_programs, read_program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +55,11 @@ def test_a_finding_is_the_same_with_other_sizes_and_libraries() -> None:
     assert identity(one) == identity(other) == "ordering: lost bytes of pack-#.idx (libx.so.#, libx.so.#)"
     drawn = finding("the growth of tmpq7x_aZ to 5 bytes", "save", 1)
     assert "the growth of * to bytes" in identity(drawn, [r"tmp\w+"])
+
+
+def test_a_finding_that_time_cut_short_is_not_compared() -> None:
+    assert is_cut_short({"id": "provisional-1"})
+    assert not is_cut_short({"id": "f486e42b"})
 
 
 def test_cheap_programs_are_as_expected(tmp_path: Path) -> None:
