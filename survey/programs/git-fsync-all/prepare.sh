@@ -1,5 +1,6 @@
 # A repository with one commit, in data. Argument: core.fsync, if not git's default.
 set -e
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 git init -q -b main data
 cd data
 git config user.name survey
