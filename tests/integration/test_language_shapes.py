@@ -100,6 +100,37 @@ def test_a_package_that_awaits_is_called_by_the_programs_own_line(tmp_path: Path
     assert how(run) == {"in Node: await handle.datasync()"}, "both are promises, whatever is left of their stacks"
 
 
+NODE_CALLBACK = {
+    "node_modules/move/index.js": """\
+const fs = require('fs');
+// As fs-extra does it: what is awaited goes through callbacks of node's own.
+const promised = (call) => new Promise((done) => call(done));
+exports.move = async (from, to) => {
+  await promised((done) => fs.stat(from, done));
+  await promised((done) => fs.rm(to, { recursive: true, force: true }, done));
+  await promised((done) => fs.rename(from, to, done));
+};
+""",
+    "main.js": """\
+const { move } = require('move');
+const fs = require('fs');
+(async () => {
+  fs.writeFileSync('new', 'new');
+  fs.fsyncSync(fs.openSync('new'));
+  await move('new', 'state'); // LOST SURVIVED
+})();
+""",
+}
+
+
+@needs("node")
+def test_what_callbacks_of_node_do_for_an_awaited_package_is_the_awaiting_lines(tmp_path: Path) -> None:
+    write(tmp_path, NODE_CALLBACK)
+    run = judged(tmp_path, ["node", str(tmp_path / "main.js")])
+    assert places(run) == marked(NODE_CALLBACK), run.output
+    assert [one.kind for one in run.findings] == ["atomicity"]
+
+
 NODE = {
     "save.js": """\
 const fs = require('fs');
