@@ -187,6 +187,14 @@ def test_of_shells_the_script_and_what_it_did_are_named(tmp_path: Path) -> None:
     }
 
 
+def test_a_script_of_several_lines_on_the_command_line_is_told_in_one(tmp_path: Path) -> None:
+    run = judged(tmp_path, ["sh", "-c", SHELL])
+    findings: Any = run.report["findings"]
+    told = {place["process"] for finding in findings for place in finding["locations"] if place["function"] == "sh"}
+    assert len(told) == 1
+    assert "sh -c 'printf new > state.new mv state.new state echo entry | tee -a log" in told.pop()
+
+
 CGO = {
     "main.go": """\
 package main
