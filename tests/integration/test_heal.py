@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from harness import POWERCUT
 
+from powercut.commands.heal import _in_vain
 from powercut.commands.heal import command as heal_command
 from powercut.errors import UsageError
 from powercut.guard.history import History
@@ -236,6 +237,11 @@ def test_a_later_process_that_fails_for_another_reason_is_not_the_pools_fault(si
     assert not plan.steps and len(session.attempts) <= 3
     text = plan_text(session, plan, first)
     assert "ls failed later" in text and "the pool is not the cause" in text
+
+
+def test_where_nothing_helps_a_later_process_that_failed_is_named_again() -> None:
+    assert _in_vain(None, over=True) == "nothing helped before --budget was over. The pool is unchanged. [heal-failed]"
+    assert "unchanged. ls failed after the process that used the pool had ended well" in _in_vain("ls", over=False)
 
 
 def test_a_search_that_is_ended_leaves_its_report(sick: Sick, tmp_path: Path) -> None:

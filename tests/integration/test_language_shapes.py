@@ -100,6 +100,37 @@ def test_a_package_that_awaits_is_called_by_the_programs_own_line(tmp_path: Path
     assert how(run) == {"in Node: await handle.datasync()"}, "both are promises, whatever is left of their stacks"
 
 
+NODE_CALLBACK = {
+    "node_modules/move/index.js": """\
+const fs = require('fs');
+// As fs-extra does it: what is awaited goes through callbacks of node's own.
+const promised = (call) => new Promise((done) => call(done));
+exports.move = async (from, to) => {
+  await promised((done) => fs.stat(from, done));
+  await promised((done) => fs.rm(to, { recursive: true, force: true }, done));
+  await promised((done) => fs.rename(from, to, done));
+};
+""",
+    "main.js": """\
+const { move } = require('move');
+const fs = require('fs');
+(async () => {
+  fs.writeFileSync('new', 'new');
+  fs.fsyncSync(fs.openSync('new'));
+  await move('new', 'state'); // LOST SURVIVED
+})();
+""",
+}
+
+
+@needs("node")
+def test_what_callbacks_of_node_do_for_an_awaited_package_is_the_awaiting_lines(tmp_path: Path) -> None:
+    write(tmp_path, NODE_CALLBACK)
+    run = judged(tmp_path, ["node", str(tmp_path / "main.js")])
+    assert places(run) == marked(NODE_CALLBACK), run.output
+    assert [one.kind for one in run.findings] == ["atomicity"]
+
+
 NODE = {
     "save.js": """\
 const fs = require('fs');
@@ -154,6 +185,14 @@ def test_of_shells_the_script_and_what_it_did_are_named(tmp_path: Path) -> None:
         "call fdatasync(state.new) before the rename of state.new to state (mv state.new)",
         "call fdatasync(log) before the output 'logged' (sh save.sh)",
     }
+
+
+def test_a_script_of_several_lines_on_the_command_line_is_told_in_one(tmp_path: Path) -> None:
+    run = judged(tmp_path, ["sh", "-c", SHELL])
+    findings: Any = run.report["findings"]
+    told = {place["process"] for finding in findings for place in finding["locations"] if place["function"] == "sh"}
+    assert len(told) == 1
+    assert "sh -c 'printf new > state.new mv state.new state echo entry | tee -a log" in told.pop()
 
 
 CGO = {

@@ -47,6 +47,9 @@ def test_lines_of_node_and_of_packages_are_not_the_users_own() -> None:
     native = Frame("uv__fs_work", "deps/uv/src/unix/fs.c", 1692, "/usr/bin/node")
     assert [frame.line for frame in only_own([native, *frames])] == [4, 7, 9]
     assert user_frame([native, *frames]) == frames[1]
+    package = Frame("save", "/app/node_modules/store/index.js", 3, None, language="node")
+    made = Frame("new Promise", "<anonymous>", None, None, language="node")
+    assert user_frame([native, made, package]) == package
 
 
 @pytest.mark.parametrize(

@@ -161,8 +161,7 @@ def _try(session: Session, plan: Plan, *, in_pipe: bool, yes: bool) -> Result:
     if healing is None and session.is_interrupted:
         return Result(HealOutcome.INTERRUPTED)
     if healing is None:
-        why = "nothing helped before --budget was over" if session.is_over else "no step of the plan helps"
-        _say(f"{why}. The pool is unchanged. [heal-failed]")
+        _say(_in_vain(plan.later, over=session.is_over))
         return Result(HealOutcome.FAILED)
     if healing.is_cut_short:
         _say("the search ended early; this is the best that was found so far, and less may be enough [heal-cut-short]")
@@ -188,6 +187,15 @@ def _compare(session: Session, first: Attempt) -> None:
     if endings and first.how != "hung" and not any(ending.is_seen_as(first.how, first.code) for ending in endings):
         text = f"the restart fails differently: under guard, the service {endings[-1]}"
         _say(f"{text}. The command must start the service as before and test nothing else. [heal-other-fault]")
+
+
+def _in_vain(later: str | None, *, over: bool) -> str:
+    """What to say if nothing helped; `later`: the process that failed after that of the pool had ended well."""
+    why = "nothing helped before --budget was over" if over else "no step of the plan helps"
+    looks = (
+        f" {later} failed after the process that used the pool had ended well: look at what it wants." if later else ""
+    )
+    return f"{why}. The pool is unchanged.{looks} [heal-failed]"
 
 
 def _free(session: Session, *, untouched: bool, only_plan: bool, yes: bool) -> int:

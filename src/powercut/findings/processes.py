@@ -37,7 +37,7 @@ class Processes:
 
     def command(self, event: int) -> str:
         """What ran when an event was made."""
-        words = shlex.join(self._ran(event).words)
+        words = " ".join(shlex.join(self._ran(event).words).split())  # scripts after -c have lines
         return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 3]}..."
 
     def program(self, event: int) -> str:

@@ -20,7 +20,7 @@ _PACKAGE = re.compile(r".*/node_modules/|/usr/(share|lib)/nodejs/")
 
 
 class Node:
-    """Node.js; tested with version 20."""
+    """Node.js; tested with versions 16 to 24."""
 
     language = "node"
     title = "Node"
@@ -40,8 +40,8 @@ class Node:
         return file is not None and file.startswith("/") and _PACKAGE.match(file) is None
 
     def is_standard(self, function: str, file: str | None) -> bool:
-        """What node brings is named node:fs and the like."""
-        return file is None or file.startswith("node:")
+        """What node brings is named node:fs and the like, what JavaScript itself does <anonymous>."""
+        return file is None or file.startswith("node:") or file == "<anonymous>"
 
 
 def _frame(line: str) -> ToldFrame | None:

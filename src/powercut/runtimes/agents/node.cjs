@@ -152,9 +152,8 @@ const asks = new Map(); // key -> number told last
 function tellAsked(wrapper, keys, request) {
   const text = stackBelow(wrapper);
   const line = ownLine(text);
-  const own = isCalled(line);
-  if (!own && keys.length === 0) return;
-  const number = own ? numberOf(text) : askedBy(text, line);
+  if (line === null && keys.length === 0) return; // what follows has the context that is there
+  const number = isCalled(line) ? numberOf(text) : askedBy(text, line);
   if (request && typeof request.oncomplete === 'function') {
     const done = request.oncomplete; // the request was made before this call, in whatever context there was
     request.oncomplete = function (...args) {

@@ -246,6 +246,26 @@ def _patch_loop(module: Any) -> None:
     _replace(handle, "_run", followed_run)
 
 
+def _patch_trio(module: Any) -> None:
+    """Threads of trio wait for jobs in a cache of its own."""
+    if hasattr(getattr(module, "ThreadCache", None), "start_thread_soon"):
+        _patch_method(module.ThreadCache, "start_thread_soon")
+
+
+def _patch_anyio(module: Any) -> None:
+    """So do those of anyio on asyncio, from its version 4 on; on trio they are trio's."""
+    backend, name = getattr(module, "AsyncIOBackend", None), "run_sync_in_worker_thread"
+    original = getattr(getattr(backend, name, None), "__func__", None)
+    if original is None:
+        return
+
+    def followed(cls: Any, func: Any, args: Any, *more: Any, **kwargs: Any) -> Any:
+        return original(cls, _job(func), args, *more, **kwargs)
+
+    followed.__name__, followed.__qualname__, followed.__doc__ = name, original.__qualname__, original.__doc__
+    setattr(backend, name, classmethod(followed))
+
+
 def _replace(owner: Any, name: str, function: Any) -> None:
     original = getattr(owner, name)
     function.__name__, function.__qualname__, function.__doc__ = name, original.__qualname__, original.__doc__
@@ -258,6 +278,8 @@ _PATCHES = {
     "concurrent.futures.process": _patch_executor("ProcessPoolExecutor"),
     "multiprocessing.pool": _patch_pool,
     "asyncio.base_events": _patch_loop,
+    "trio._core._thread_cache": _patch_trio,
+    "anyio._backends._asyncio": _patch_anyio,
 }
 
 
