@@ -98,6 +98,7 @@ class GoOn:
         self._first = first
         self._second = second
         self._parts = parts
+        self._distinct: list[int] | None = None
 
     def __call__(self, timeline: Timeline, question: Question) -> Question:
         nth = executions_between(timeline, self._first, self._second)
@@ -109,12 +110,18 @@ class GoOn:
             if self._parts is None:
                 question = _with_all(timeline, question, begun, ended)
             elif any(_survived(timeline, state, call) for call in (begun, ended)):
-                for call in (begun, *_like_some(timeline, self._parts, begun, ended), ended):
+                for call in (begun, *_like_some(timeline, self._kinds_of_parts(timeline), begun, ended), ended):
                     if not _is_whole(timeline, question.state, call):
                         question = _with(timeline, question, call)
         # Where the second call was made without the first (of a file that was new), it is completed as well.
-        lost = {int(timeline.event[update]) for update in timeline.lost(question.state)}
-        return _completed(timeline, question, [call for call in lost if is_like(timeline, self._second, call)])
+        lost = _events_of_lost(timeline, question.state)
+        return _completed(timeline, question, _those_like(timeline, self._second, lost))
+
+    def _kinds_of_parts(self, timeline: Timeline) -> list[int]:
+        """The calls in between, each once, however often it was made."""
+        if self._distinct is None:
+            self._distinct = list({site_of(timeline, part): part for part in self._parts or ()}.values())
+        return self._distinct
 
     def _begun(self, timeline: Timeline, state: State, nth: int) -> list[int]:
         """Executions of the first call in which a state may lack something.
@@ -127,14 +134,13 @@ class GoOn:
             if (next_like(timeline, second, event, nth) or NEVER) <= last:
                 break
             found.add(event)
-        for event in {int(timeline.event[update]) for update in timeline.lost(state)}:
-            if is_like(timeline, first, event):
-                found.add(event)
-            elif is_like(timeline, second, event):
-                before = last_like(timeline, second, event, nth)
-                found.add(last_like(timeline, first, before - 1) if before is not None else None)
-            elif any(is_like(timeline, part, event) for part in self._parts or ()):
-                found.add(last_like(timeline, first, event - 1))
+        lost = _events_of_lost(timeline, state)
+        found.update(_those_like(timeline, first, lost))
+        for event in _those_like(timeline, second, lost):
+            before = last_like(timeline, second, event, nth)
+            found.add(last_like(timeline, first, before - 1) if before is not None else None)
+        for part in self._kinds_of_parts(timeline):
+            found.update(last_like(timeline, first, event - 1) for event in _those_like(timeline, part, lost))
         return sorted(event for event in found if event is not None)
 
 
@@ -250,6 +256,19 @@ def _all_like(timeline: Timeline, event: int, by: int) -> list[int]:
     found = _like(timeline, event)
     some: list[int] = found[: int(np.searchsorted(found, by, side="right"))].tolist()
     return some
+
+
+def _events_of_lost(timeline: Timeline, state: State) -> npt.NDArray[np.int64]:
+    """The calls of which a state lost something, in order."""
+    return np.unique(timeline.event[timeline.lost(state)]).astype(np.int64)
+
+
+def _those_like(timeline: Timeline, event: int, some: npt.NDArray[np.int64]) -> list[int]:
+    """Those of some events that are executions of the same call as one."""
+    found = _like(timeline, event)
+    at = np.minimum(np.searchsorted(found, some), len(found) - 1)
+    same: list[int] = some[found[at] == some].tolist()
+    return same
 
 
 def last_like(timeline: Timeline, event: int, by: int, nth: int = 1) -> int | None:
