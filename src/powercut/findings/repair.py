@@ -23,6 +23,7 @@ from powercut.states.rules import ExtraSync
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
+from powercut.trace.layout import Flag
 from powercut.trace.reader import Trace
 
 _BEFORE_ALL = -1  # a time at which nothing is guaranteed
@@ -89,21 +90,24 @@ class Complete:
 class GoOn:
     """For cuts between two calls: where only one of them survived, or was made at all, the other one is added.
 
-    What must happen together must do so either way round, and as a whole. One instruction may store several times, in a
-    loop or because it is wide: so it counts which execution of the second call after the first one it is.
+    What must happen together must do so either way round, and as a whole. A wide store is several events of one
+    instruction: there, the second call is not the next execution of its kind, but a later one.
     """
 
-    def __init__(self, first: int, second: int, parts: Sequence[int] | None) -> None:
-        """The events of the two calls, and of those in between that belong to them; None: all do."""
+    def __init__(self, first: int, second: int, parts: Sequence[int] | None, nth: int = 1) -> None:
+        """The events of the two calls, and of those in between that belong to them; None: all do.
+
+        `nth`: which execution of its kind the second call is, after the first one.
+        """
         self._first = first
         self._second = second
         self._parts = parts
+        self._nth = nth
         self._distinct: list[int] | None = None
 
     def __call__(self, timeline: Timeline, question: Question) -> Question:
-        nth = executions_between(timeline, self._first, self._second)
-        for begun in self._begun(timeline, question.state, nth):
-            ended = next_like(timeline, self._second, begun, nth)
+        for begun in self._begun(timeline, question.state):
+            ended = next_like(timeline, self._second, begun, self._nth)
             if ended is None:
                 continue
             state = question.state
@@ -123,12 +127,12 @@ class GoOn:
             self._distinct = list({site_of(timeline, part): part for part in self._parts or ()}.values())
         return self._distinct
 
-    def _begun(self, timeline: Timeline, state: State, nth: int) -> list[int]:
+    def _begun(self, timeline: Timeline, state: State) -> list[int]:
         """Executions of the first call in which a state may lack something.
 
         Those after which the second one had not been made yet, and those that lost a part of any.
         """
-        first, second, last = self._first, self._second, state.point // 2
+        first, second, nth, last = self._first, self._second, self._nth, state.point // 2
         found: set[int | None] = set()
         for event in reversed(_all_like(timeline, first, last)):
             if (next_like(timeline, second, event, nth) or NEVER) <= last:
@@ -136,7 +140,7 @@ class GoOn:
             found.add(event)
         lost = _events_of_lost(timeline, state)
         found.update(_those_like(timeline, first, lost))
-        for event in _those_like(timeline, second, lost):
+        for event in _those_like(timeline, second, lost) if nth > 1 or not is_like(timeline, first, second) else ():
             before = last_like(timeline, second, event, nth)
             found.add(last_like(timeline, first, before - 1) if before is not None else None)
         for part in self._kinds_of_parts(timeline):
@@ -285,11 +289,13 @@ def next_like(timeline: Timeline, event: int, after: int, nth: int = 1) -> int |
     return int(found[position]) if position < len(found) else None
 
 
-def executions_between(timeline: Timeline, first: int, second: int) -> int:
-    """Which execution of its call a second event is after a first one: 1 if it is the next, or before that one."""
-    found = _like(timeline, second)
-    after, at = np.searchsorted(found, [first, second], side="right").tolist()
-    return int(max(1, at - after))
+def part_of_store(timeline: Timeline, event: int, after: int) -> int:
+    """Which part of a wide store an event is, counted from behind another event: the parts are one instruction's."""
+    flags = timeline.trace.events["flags"]
+    begin = event
+    while begin - 1 > after and int(flags[begin]) & Flag.REST:
+        begin -= 1
+    return event - begin + 1
 
 
 def site_of(timeline: Timeline, event: int) -> tuple[int, int]:
