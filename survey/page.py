@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from pathlib import Path
 from statistics import median
@@ -113,9 +114,15 @@ def covered(states: dict[str, Any]) -> str:
         return ""
     if states["exhausted"]:
         return "all"
-    whole = 10 ** Estimate(**states["estimate"]).log10 if states["estimate"] else states["total"]
-    share = f" ({min(seen(states) / whole, 1):.1%})" if whole and seen(states) / whole >= SMALL else ""
-    return f"{seen(states):,}{share}"
+    share = share_of(states)
+    return f"{seen(states):,}" + (f" ({share:.1%})" if share >= SMALL else "")
+
+
+def share_of(states: dict[str, Any]) -> float:
+    """Which part of all states is known; by logarithms, because of some there are more than a float can hold."""
+    estimate = Estimate(**states["estimate"]) if states["estimate"] else Estimate.of(states["total"] or 1)
+    known = states["estimate"] or states["total"]
+    return min(10 ** (math.log10(seen(states)) - estimate.log10), 1.0) if known and seen(states) else 0.0
 
 
 def section(program: Program, result: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from survey import installing
 from survey.comparison import difference, identity, judgement
+from survey.page import covered
 from survey.program import PROGRAMS, Expected, Malformed, all_programs, read_program
 from survey.run import findings
 
@@ -82,6 +83,20 @@ def test_cheap_programs_are_as_expected(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "same    sqlite-delete-full" in done.stdout
     assert len(done.stdout.splitlines()) == len(CHEAP), done.stdout
+
+
+def test_the_share_of_more_states_than_a_float_holds_is_small() -> None:
+    states: dict[str, object] = {
+        "tested": 640,
+        "known": 0,
+        "equal": 0,
+        "equivalent": 0,
+        "total": None,
+        "exhausted": False,
+    }
+    assert covered(states | {"estimate": {"log10": 1222.0, "error": 0.0}}) == "640"
+    assert covered(states | {"estimate": {"log10": 4.0, "error": 0.1}}) == "640 (6.4%)"
+    assert covered(states | {"estimate": None, "total": 1280}) == "640 (50.0%)"
 
 
 def test_a_name_that_is_no_program_is_refused() -> None:

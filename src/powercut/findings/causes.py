@@ -21,8 +21,8 @@ from powercut.findings.repair import (
     Repair,
     SayLater,
     SyncScope,
-    executions_between,
     next_like,
+    part_of_store,
     site_of,
 )
 from powercut.findings.story import Shape, Story
@@ -77,8 +77,9 @@ class Cause:
 
     Attributes:
         repairs: how it is taken out of a state, one for each pair of calls that shows it.
+        wider: the same, to the end of stores of several parts; for states that nothing else explains.
         losses: the calls whose loss shows it, with what they change.
-        pairs: the calls between which a cut shows it, and which execution of the second one it is.
+        pairs: the calls between which a cut shows it.
         shown: the timelines that show it, by number, and states of each that a fix must make impossible.
     """
 
@@ -86,8 +87,9 @@ class Cause:
     story: Story
     remedy: Remedy
     repairs: list[Repair] = field(default_factory=list)
+    wider: list[Repair] = field(default_factory=list)
     losses: set[_Loss] = field(default_factory=set)
-    pairs: set[tuple[_Call, _Call, int]] = field(default_factory=set)
+    pairs: set[tuple[_Call, _Call]] = field(default_factory=set)
     shown: dict[int, list[State]] = field(default_factory=dict)
 
     @property
@@ -95,9 +97,9 @@ class Cause:
         """How much is known of it: grows with every other way in which it shows."""
         return len(self.losses) + len(self.pairs)
 
-    def repair(self, timeline: Timeline, question: Question) -> Question:
+    def repair(self, timeline: Timeline, question: Question, *, wider: bool = False) -> Question:
         """A question about a state without this cause; the same if it does not show there."""
-        for repair in self.repairs:
+        for repair in (*self.repairs, *self.wider) if wider else self.repairs:
             question = repair(timeline, question)
         return question
 
@@ -112,7 +114,9 @@ class Causes:
         self._oracle = oracle
         self._losses: dict[Timeline, dict[int, _Loss]] = {}
 
-    def take_out(self, number: int, question: Question, *, but: Cause | None = None) -> tuple[Question, list[Cause]]:
+    def take_out(
+        self, number: int, question: Question, *, but: Cause | None = None, wider: bool = False
+    ) -> tuple[Question, list[Cause]]:
         """A state of a timeline without the known causes, `but` one, and those that were taken out of it.
 
         What one of them gives back may show another one, which is taken out, too.
@@ -122,7 +126,7 @@ class Causes:
         for _ in range(len(others)):
             before = question
             for cause in others:
-                repaired = cause.repair(self._timelines[number], question)
+                repaired = cause.repair(self._timelines[number], question, wider=wider)
                 if repaired != question:
                     touched[cause.finding.id] = cause
                     question = repaired
@@ -161,12 +165,16 @@ class Causes:
 
     def _learn_pair(self, cause: Cause, story: Story, first: int, second: int) -> None:
         timeline = self._timelines[story.number]
-        cut = story.shape is Shape.SPLIT
-        nth = executions_between(timeline, first, second) if cut else 1
-        pair = (site_of(timeline, first), site_of(timeline, second), nth)
-        if pair not in cause.pairs:
-            cause.pairs.add(pair)
-            cause.repairs.append(GoOn(first, second, story.parts) if cut else SayLater(first, second))
+        pair = (site_of(timeline, first), site_of(timeline, second))
+        if pair in cause.pairs:
+            return
+        cause.pairs.add(pair)
+        if story.shape is not Shape.SPLIT:
+            cause.repairs.append(SayLater(first, second))
+            return
+        cause.repairs.append(GoOn(first, second, story.parts))
+        if (part := part_of_store(timeline, second, first)) > 1:
+            cause.wider.append(GoOn(first, second, story.parts, part))
 
     def _shows(self, cause: Cause, timeline: Timeline, update: int) -> bool:
         return self._loss(timeline, update) in cause.losses

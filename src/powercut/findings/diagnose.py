@@ -160,6 +160,9 @@ class Diagnosis:
                 raise _PoorExample
             cause = self._new_cause(number, start, verdict)
             if cause is None or learned.get(cause.finding.id) == cause.learned:
+                left, touched = self._causes.take_out(number, Question(state), wider=True)
+                if touched and self._oracle.passes(number, left):
+                    return self._attribute(number, state, touched, new)
                 break
             learned[cause.finding.id] = cause.learned
             new += [cause] if cause not in new else []

@@ -23,6 +23,7 @@ from powercut.states.rules import ExtraSync
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
+from powercut.trace.layout import Flag
 from powercut.trace.reader import Trace
 
 _BEFORE_ALL = -1  # a time at which nothing is guaranteed
@@ -89,52 +90,61 @@ class Complete:
 class GoOn:
     """For cuts between two calls: where only one of them survived, or was made at all, the other one is added.
 
-    What must happen together must do so either way round, and as a whole. One instruction may store several times, in a
-    loop or because it is wide: so it counts which execution of the second call after the first one it is.
+    What must happen together must do so either way round, and as a whole. A wide store is several events of one
+    instruction: there, the second call is not the next execution of its kind, but a later one.
     """
 
-    def __init__(self, first: int, second: int, parts: Sequence[int] | None) -> None:
-        """The events of the two calls, and of those in between that belong to them; None: all do."""
+    def __init__(self, first: int, second: int, parts: Sequence[int] | None, nth: int = 1) -> None:
+        """The events of the two calls, and of those in between that belong to them; None: all do.
+
+        `nth`: which execution of its kind the second call is, after the first one.
+        """
         self._first = first
         self._second = second
         self._parts = parts
+        self._nth = nth
+        self._distinct: list[int] | None = None
 
     def __call__(self, timeline: Timeline, question: Question) -> Question:
-        nth = executions_between(timeline, self._first, self._second)
-        for begun in self._begun(timeline, question.state, nth):
-            ended = next_like(timeline, self._second, begun, nth)
+        for begun in self._begun(timeline, question.state):
+            ended = next_like(timeline, self._second, begun, self._nth)
             if ended is None:
                 continue
             state = question.state
             if self._parts is None:
                 question = _with_all(timeline, question, begun, ended)
             elif any(_survived(timeline, state, call) for call in (begun, ended)):
-                for call in (begun, *_like_some(timeline, self._parts, begun, ended), ended):
+                for call in (begun, *_like_some(timeline, self._kinds_of_parts(timeline), begun, ended), ended):
                     if not _is_whole(timeline, question.state, call):
                         question = _with(timeline, question, call)
         # Where the second call was made without the first (of a file that was new), it is completed as well.
-        lost = {int(timeline.event[update]) for update in timeline.lost(question.state)}
-        return _completed(timeline, question, [call for call in lost if is_like(timeline, self._second, call)])
+        lost = _events_of_lost(timeline, question.state)
+        return _completed(timeline, question, _those_like(timeline, self._second, lost))
 
-    def _begun(self, timeline: Timeline, state: State, nth: int) -> list[int]:
+    def _kinds_of_parts(self, timeline: Timeline) -> list[int]:
+        """The calls in between, each once, however often it was made."""
+        if self._distinct is None:
+            self._distinct = list({site_of(timeline, part): part for part in self._parts or ()}.values())
+        return self._distinct
+
+    def _begun(self, timeline: Timeline, state: State) -> list[int]:
         """Executions of the first call in which a state may lack something.
 
         Those after which the second one had not been made yet, and those that lost a part of any.
         """
-        first, second, last = self._first, self._second, state.point // 2
+        first, second, nth, last = self._first, self._second, self._nth, state.point // 2
         found: set[int | None] = set()
         for event in reversed(_all_like(timeline, first, last)):
             if (next_like(timeline, second, event, nth) or NEVER) <= last:
                 break
             found.add(event)
-        for event in {int(timeline.event[update]) for update in timeline.lost(state)}:
-            if is_like(timeline, first, event):
-                found.add(event)
-            elif is_like(timeline, second, event):
-                before = last_like(timeline, second, event, nth)
-                found.add(last_like(timeline, first, before - 1) if before is not None else None)
-            elif any(is_like(timeline, part, event) for part in self._parts or ()):
-                found.add(last_like(timeline, first, event - 1))
+        lost = _events_of_lost(timeline, state)
+        found.update(_those_like(timeline, first, lost))
+        for event in _those_like(timeline, second, lost) if nth > 1 or not is_like(timeline, first, second) else ():
+            before = last_like(timeline, second, event, nth)
+            found.add(last_like(timeline, first, before - 1) if before is not None else None)
+        for part in self._kinds_of_parts(timeline):
+            found.update(last_like(timeline, first, event - 1) for event in _those_like(timeline, part, lost))
         return sorted(event for event in found if event is not None)
 
 
@@ -252,6 +262,19 @@ def _all_like(timeline: Timeline, event: int, by: int) -> list[int]:
     return some
 
 
+def _events_of_lost(timeline: Timeline, state: State) -> npt.NDArray[np.int64]:
+    """The calls of which a state lost something, in order."""
+    return np.unique(timeline.event[timeline.lost(state)]).astype(np.int64)
+
+
+def _those_like(timeline: Timeline, event: int, some: npt.NDArray[np.int64]) -> list[int]:
+    """Those of some events that are executions of the same call as one."""
+    found = _like(timeline, event)
+    at = np.minimum(np.searchsorted(found, some), len(found) - 1)
+    same: list[int] = some[found[at] == some].tolist()
+    return same
+
+
 def last_like(timeline: Timeline, event: int, by: int, nth: int = 1) -> int | None:
     """The last event up to another that is an execution of the same call as one, or the nth from the end."""
     found = _like(timeline, event)
@@ -266,11 +289,13 @@ def next_like(timeline: Timeline, event: int, after: int, nth: int = 1) -> int |
     return int(found[position]) if position < len(found) else None
 
 
-def executions_between(timeline: Timeline, first: int, second: int) -> int:
-    """Which execution of its call a second event is after a first one: 1 if it is the next, or before that one."""
-    found = _like(timeline, second)
-    after, at = np.searchsorted(found, [first, second], side="right").tolist()
-    return int(max(1, at - after))
+def part_of_store(timeline: Timeline, event: int, after: int) -> int:
+    """Which part of a wide store an event is, counted from behind another event: the parts are one instruction's."""
+    flags = timeline.trace.events["flags"]
+    begin = event
+    while begin - 1 > after and int(flags[begin]) & Flag.REST:
+        begin -= 1
+    return event - begin + 1
 
 
 def site_of(timeline: Timeline, event: int) -> tuple[int, int]:
