@@ -7,9 +7,9 @@ on. So an image that fails beside a neighbour that passes fails because of the r
 neighbour that fails as well does so because of something else: a plain crash bug, which is told by itself
 (`crash_bugs`) and is never a race. The rules, in order:
 
-1. A recovery that dies, hangs or fails on the image, and succeeds on the neighbour: a bug. If it fails there, too, it is
-   asked about the later scene: the neighbour may have another effect of the same race. Then: unconfirmed, and a plain
-   failure.
+1. A recovery that dies, hangs or fails on the image, and succeeds on the neighbour: a bug. If it fails there, too, it
+   is asked about the later scene: the neighbour may have another effect of the same race. If it fails in both of that,
+   too: unconfirmed, and a plain failure.
 2. A recovery that overwrites every byte of the effect, or brings the lock word back: benign. What the check says of the
    neighbour is asked all the same: if it refuses that, there is a plain failure.
 3. A check (`--check`) that refuses an image and accepts the neighbour: a bug. It is asked about the crash at the
