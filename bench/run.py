@@ -42,7 +42,8 @@ BENCHMARKS = (
     "race_cost",
     "runtimes",
 )
-LONG = ("budgets", "deep", "fixes", "order", "race", "race_maps", "race_programs", "several")  # only by name
+RACES = ("race", "race_beside", "race_budgets", "race_maps", "race_programs")
+LONG = ("budgets", "deep", "fixes", "order", *RACES, "several")  # only by name
 FIGURES = HERE / "FIGURES.md"
 HEAD = ("what", "measured", "compared with", "", "ratio", "target", "met")
 

@@ -107,3 +107,62 @@ def test_arrivals_that_do_not_come_hold_nobody_up_for_long(tmp_path: Path) -> No
     first = race(tmp_path, program, Plan(EVERYTHING))
     wrong = [(thread + 1, turn + 1) for thread, turn in first.results.arrivals]
     assert len(course(race(tmp_path, program, Plan(EVERYTHING, arrivals=wrong)))) == len(course(first))
+
+
+CPLUSPLUS = r"""
+#include <condition_variable>
+#include <fcntl.h>
+#include <mutex>
+#include <shared_mutex>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+static volatile unsigned long *words;
+static std::shared_mutex lock;
+static std::mutex mutex;
+static std::condition_variable condition;
+static std::once_flag once[4];
+static long turn;
+static void keep(long at, unsigned long value) {
+    words[8 * at] = value;
+    __asm__ volatile("clwb %0; sfence" : "+m"(*(volatile char *)&words[8 * at])::"memory");
+}
+static void run(long me) {
+    for (int i = 0; i < 4; i++) {
+        std::call_once(once[i], [me] { keep(1, me); });
+        if ((i + me) % 3 == 0) {
+            std::unique_lock<std::shared_mutex> held(lock);
+            keep(0, me);
+        } else {
+            std::shared_lock<std::shared_mutex> held(lock);
+            keep(2 + me, words[0]);
+        }
+        std::unique_lock<std::mutex> held(mutex);
+        condition.wait(held, [me] { return turn % 4 == me; });
+        turn++;
+        keep(2 + me, words[0] + words[8]);
+        condition.notify_all();
+    }
+}
+int main(int argc, char **argv) {
+    int fd = open(argv[1], O_RDWR | O_CREAT, 0644);
+    if (ftruncate(fd, 4096)) return 1;
+    words = (volatile unsigned long *)mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    std::vector<std::thread> threads;
+    for (long i = 0; i < 4; i++) threads.emplace_back(run, i);
+    for (auto &thread : threads) thread.join();
+}
+"""
+
+
+@pytest.mark.parametrize("mode", [BoardMode.FREE, BoardMode.SYNC])
+def test_a_plan_is_an_order_for_locks_of_cplusplus(tmp_path: Path, mode: BoardMode) -> None:
+    program = build(tmp_path, CPLUSPLUS, "-std=c++17", language="c++")
+    loads, stores = race(tmp_path, program, Plan(EVERYTHING)).shared_sites(0)
+    syncs = [PlannedSync(loads, stores, tries=32)] if mode is BoardMode.SYNC else []
+    plan = Plan(EVERYTHING | BoardFlag.TAINT, mode, syncs=syncs)
+    first = race(tmp_path, program, plan)
+    again = replace(plan, arrivals=first.results.arrivals)
+    assert len(course(first)) > 8
+    assert [course(race(tmp_path, program, again)) == course(first) for _ in range(RUNS)] == [True] * RUNS

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from powercut.findings.finding import Finding, FindingKind, Location
 from powercut.oracle.verdict import Outcome, Verdict
 from powercut.race.allow import AllowList
 from powercut.race.recovery import Recovery
@@ -152,3 +154,28 @@ def test_a_rehearsal_waits_for_executions_that_are_under_way() -> None:
     assert all(rehearsal.next() is not None for _ in range(10))
     assert rehearsal.next() is None
     assert not rehearsal.is_over
+
+
+def crash_bug(results: RaceResults, race: Finding) -> tuple[Finding, Execution]:
+    """A plain crash bug that loses what a race stores, given to the results."""
+    lost = Location("a.c", 7, "run", "lost", "")
+    race.locations[0] = replace(race.locations[0], file="a.c", line=7)
+    finding = replace(race, id="12345678", kind=FindingKind.ORDERING, race=None, locations=[lost], severity="error")
+    return finding, Execution()
+
+
+@pytest.mark.parametrize("standing", [Standing.UNCONFIRMED, Standing.BUG])
+def test_a_plain_crash_bug_waits_for_the_verdict_on_a_race_that_loses_the_same(
+    results: RaceResults, tmp_path: Path, standing: Standing
+) -> None:
+    execution = shown(tmp_path)
+    (candidate,) = results.take(execution, Execution())
+    finding, keeper = crash_bug(results, candidate)
+    case = results.next_case()
+    assert case is not None
+    assert results.add_crash_bug(finding, execution, keeper) is None
+    assert (list(results.released()), keeper.kept) == ([], 1)
+    results.settle(case, judged_by(standing))
+    results.findings[candidate.id].locations[0] = candidate.locations[0]
+    told = list(results.released(all_of_them=True))
+    assert (told, keeper.kept) == ([finding] if standing is Standing.UNCONFIRMED else [], 0)

@@ -111,6 +111,23 @@ def test_the_image_without_the_effect_holds_all_else(recovery) -> None:
     assert (said.standing, said.plain is not None) == (Standing.UNCONFIRMED, True)
 
 
+def test_a_recovery_that_fails_because_of_an_earlier_effect_of_the_same_race_shows_a_bug(recovery) -> None:
+    """The image without the second effect has the first one: only the one in which nothing is lost tells them apart."""
+    race = RaceTrace()
+    race.store(ONE, 0, 7)
+    for offset in (128, 192):
+        number = race.candidate(TWO, 0)
+        race.store(TWO, offset, 9)
+        race.effect(TWO, number)
+        race.persist(TWO, offset)
+    race.persist(ONE, 0)
+    timeline = race.timeline()
+    *_, second = inconsistencies(timeline, Accesses(timeline.trace))
+    refuses = recovery(f"! {BYTE.format(128)} || {BYTE.format(0)}")
+    found = Validator(refuses, None).judge(timeline, second)
+    assert (found.standing, found.scene, found.plain is not None) == (Standing.BUG, 1, True)
+
+
 def test_a_check_that_refuses_what_lacks_nothing_shows_a_plain_crash_bug(recovery) -> None:
     def check(timeline: Timeline, state: State) -> Verdict:
         later = StateImage(timeline, state).read(1, 192, 8) != bytes(8)

@@ -227,7 +227,7 @@ static void split(struct segment *segment) {
     if (seeded("entry")) {
         pthread_rwlock_unlock(&directory_lock); /* who looks for a key need not wait for memory */
         persist(entries, count * sizeof *entries);
-        pthread_rwlock_wrlock(&directory_lock);
+        pthread_rwlock_wrlock(&directory_lock); // LOCK
     }
     persist(entries, count * sizeof *entries);
     store(&segment->prefix, segment->prefix << 1);
@@ -236,8 +236,8 @@ static void split(struct segment *segment) {
 
 /* There was no room for a key. */
 static void make_room(uint64_t key) {
-    pthread_mutex_lock(&splitting);
-    pthread_rwlock_wrlock(&directory_lock);
+    pthread_mutex_lock(&splitting);         // LOCK
+    pthread_rwlock_wrlock(&directory_lock); // LOCK
     struct segment *segment = at(load(entry_of(hash_of(key))));
     if (!slot_of(segment, key) && !free_slot(segment, key))
         split(segment);
@@ -249,7 +249,7 @@ static void make_room(uint64_t key) {
 
 /* The segment of a key, which is locked, and stays its segment until it is free again. */
 static struct segment *enter(uint64_t key) {
-    pthread_rwlock_rdlock(&directory_lock);
+    pthread_rwlock_rdlock(&directory_lock);                     // LOCK
     struct segment *segment = at(load(entry_of(hash_of(key)))); // READ entry
     take_segment(segment);
     return segment;
@@ -308,7 +308,7 @@ static void del(unsigned thread, uint64_t key) {
 /* Look for a key without the lock of its segment: a value is read before its key and again after it. */
 static void get(unsigned thread, uint64_t key) {
     (void)thread;
-    pthread_rwlock_rdlock(&directory_lock);
+    pthread_rwlock_rdlock(&directory_lock); // LOCK
     struct segment *segment = at(load(entry_of(hash_of(key))));
     for (int i = 0; i < PROBES; i++) {
         struct slot *slot = probe_slot(segment, key, i);

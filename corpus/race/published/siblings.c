@@ -72,7 +72,7 @@ static void write_lock(struct node *node) {
 }
 
 static void release(struct node *node) {
-    need(pthread_rwlock_unlock(&node->lock) == 0, "pthread_rwlock_unlock");
+    need(pthread_rwlock_unlock(&node->lock) == 0, "pthread_rwlock_unlock"); // EFFECT sibling
 }
 
 /* Whether a slot holds a key of the node. */
@@ -130,7 +130,7 @@ static struct node *lock_node(uint64_t key, uint64_t level, void (*get_lock)(str
     for (;;) {
         bool there = load(&node->level) == level;
         if (node == held)
-            node = at(node->sibling);
+            node = at(node->sibling); // READ sibling
         (there ? get_lock : read_lock)(node);
         struct node *right = right_of(node, key), *next = right ? right : there ? NULL : child_of(node, key);
         if (!next)
@@ -285,7 +285,7 @@ static void scan(unsigned thread, uint64_t key) {
         for (int i = 0; i < SLOTS; i++)
             if (is_used(node, &node->slot[i]))
                 expect(node->slot[i].key, node->slot[i].value);
-        struct node *next = count < SCANNED && node->sibling ? at(node->sibling) : NULL;
+        struct node *next = count < SCANNED && node->sibling ? at(node->sibling) : NULL; // READ sibling
         if (next)
             read_lock(next);
         release(node);

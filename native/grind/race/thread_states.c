@@ -115,7 +115,8 @@ void pc_thread_states_in_call(ThreadId tid, UInt number, const UWord *args) {
 }
 
 Bool pc_thread_waits_for_others(const struct pc_thread_state *thread) {
-    if (thread->call != __NR_futex || thread->futex == 0)
+    Bool is_woken = thread->place_in_queue != 0 && !thread->looking; /* though not back from its call */
+    if (thread->call != __NR_futex || thread->futex == 0 || is_woken)
         return False;
     for (ThreadId tid = 1; thread->joined != 0 && tid <= highest; tid++)
         if (pc_thread_states[tid].index != 0 && pc_thread_states[tid].id == thread->joined)

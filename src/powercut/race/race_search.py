@@ -112,6 +112,7 @@ class RaceSearch:
             self._await(workers)
         for rehearsal in self.results.rehearsals:
             self.results.cut_short(rehearsal)
+        self._release(all_of_them=True)
         self._look(0.0)
         if self._error is not None:
             raise self._error
@@ -215,17 +216,22 @@ class RaceSearch:
                     work.case.keeper.keep()
                     self.agenda.plain.append(Explaining(judged.plain, work.case))
                 self._report(self.results.settle(work.case, judged))
+                self._release()
         elif isinstance(work, Rehearsing):
             self._rehearse(work)
         elif isinstance(work, Explaining):
             found = self.crash_bugs.explain(work.case.shown.timeline, work.failure)
             with self.workbench:
                 for finding in found:
-                    self._report(self.results.add_crash_bug(finding, work.case.shown))
+                    self._report(self.results.add_crash_bug(finding, work.case.shown, work.case.keeper))
             work.case.keeper.let_go()
         else:
             self.validator.recovery = self.preflight.clean_end(work.shown.timeline, self.validator)
             self.agenda.may_judge = True
+
+    def _release(self, *, all_of_them: bool = False) -> None:
+        for finding in self.results.released(all_of_them=all_of_them):
+            self._report(finding)
 
     def _report(self, finding: Finding | None) -> None:
         if finding is not None:
@@ -244,6 +250,7 @@ class RaceSearch:
             if rehearsal.is_over and rehearsal in self.results.rehearsals:
                 self.results.rehearsals.remove(rehearsal)
                 self._report(self.results.rehearsed(rehearsal))
+                self._release()
 
     def _perform(self, task: Task) -> None:
         clock = self.budget.clock

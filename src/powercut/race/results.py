@@ -39,6 +39,15 @@ _KNOWN = {Standing.CANDIDATE: 0, Standing.UNCONFIRMED: 1, Standing.BUG: 2}
 _BUG = _KNOWN[Standing.BUG]
 
 
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """A plain crash bug that may yet turn out to be what a race does."""
+
+    finding: Finding
+    shown: Shown
+    keeper: Keeper
+
+
 @dataclass(slots=True)
 class RaceResults:
     """What was shown, judged and found.
@@ -64,7 +73,9 @@ class RaceResults:
     rehearsals: list[Rehearsal] = field(default_factory=list)
     _times: dict[Hashable, int] = field(default_factory=dict)
     _waiting: set[Hashable] = field(default_factory=set)  # sorts whose case is not settled
+    _open_cases: Counter[str] = field(default_factory=Counter)  # that wait or are being judged, by id
     _settled_cases: Counter[str] = field(default_factory=Counter)  # by id
+    _held_back: list[_Plain] = field(default_factory=list)
     _lock_lines: dict[str, set[Line]] = field(default_factory=dict)  # that store into the word, by id of the lock
     _known: dict[str, int] = field(default_factory=dict)
     _saved: dict[str, Path] = field(default_factory=dict)  # traces of executions, as they were saved first
@@ -123,8 +134,34 @@ class RaceResults:
             self.rehearsals.append(Rehearsal(told, shown.seed, [shown.schedule]))
         return told
 
-    def add_crash_bug(self, finding: Finding, shown: Shown) -> Finding | None:
-        """A plain crash bug; None if it is known, or what it loses is what a race loses: then that tells more.
+    def add_crash_bug(self, finding: Finding, shown: Shown, keeper: Keeper) -> Finding | None:
+        """A plain crash bug; None if it is known, or as long as a race that may lose the same waits for its verdict."""
+        if self._may_be_race(finding):
+            keeper.keep()
+            self._held_back.append(_Plain(finding, shown, keeper))
+            return None
+        return self._file_crash_bug(finding, shown)
+
+    def released(self, *, all_of_them: bool = False) -> Iterator[Finding]:
+        """Plain crash bugs that were held back, and that no race can explain any more."""
+        waiting, self._held_back = self._held_back, []
+        for plain in waiting:
+            if self._may_be_race(plain.finding) and not all_of_them:
+                self._held_back.append(plain)
+                continue
+            told = self._file_crash_bug(plain.finding, plain.shown)
+            plain.keeper.let_go()
+            if told is not None:
+                yield told
+
+    def _may_be_race(self, finding: Finding) -> bool:
+        """Whether a race waits for its verdict, or for its replays, that stores what a plain crash bug loses."""
+        waiting = {*+self._open_cases, *(one.finding.id for one in self.rehearsals)}
+        races = (one for one in self.findings.values() if one.race is not None and one.id in waiting)
+        return bool({_line(race.locations[0]) for race in races} & (_lost_lines(finding) - {(None, None)}))
+
+    def _file_crash_bug(self, finding: Finding, shown: Shown) -> Finding | None:
+        """None if it is known, or what it loses is what a race loses: then that tells more.
 
         What lacks only that a lock was freed is told of the lock, too.
         """
@@ -199,6 +236,7 @@ class RaceResults:
         if len(self.cases) < _MOST_CASES:
             self._waiting.add(suspicion.sort)
             self.cases.append(case)
+            self._open_cases[suspicion.id] += 1
             keeper.keep()
         if isinstance(suspicion.subject, HeldLock):
             self._lock_lines.setdefault(suspicion.id, set()).update(suspicions.lock_lines(suspicion.subject))
@@ -208,6 +246,7 @@ class RaceResults:
 
     def _close(self, case: Case) -> None:
         self._waiting.discard(case.suspicion.sort)
+        self._open_cases[case.suspicion.id] -= 1
         case.keeper.let_go()
 
     def _is_over(self, case: Case) -> bool:

@@ -7,8 +7,9 @@ on. So an image that fails beside a neighbour that passes fails because of the r
 neighbour that fails as well does so because of something else: a plain crash bug, which is told by itself
 (`crash_bugs`) and is never a race. The rules, in order:
 
-1. A recovery that dies, hangs or fails on the image, and succeeds on the neighbour: a bug. If it fails there, too:
-   unconfirmed, and a plain failure.
+1. A recovery that dies, hangs or fails on the image, and succeeds on the neighbour: a bug. If it fails there, too, it
+   is asked about the later scene: the neighbour may have another effect of the same race. If it fails in both of that,
+   too: unconfirmed, and a plain failure.
 2. A recovery that overwrites every byte of the effect, or brings the lock word back: benign. What the check says of the
    neighbour is asked all the same: if it refuses that, there is a plain failure.
 3. A check (`--check`) that refuses an image and accepts the neighbour: a bug. It is asked about the crash at the
@@ -144,7 +145,7 @@ class Validator:
         recovered = self.recovery.on(timeline, scenes[0].harmful)
         verdict = recovered.verdict
         if not verdict.passed:
-            return self._failed(timeline, scenes[0], recovered)
+            return self._failed(timeline, scenes, recovered)
         with self.workbench:
             why = question.benign(recovered)
         if why:
@@ -155,15 +156,20 @@ class Validator:
             return Judged(Standing.UNCONFIRMED, "it was only printed or sent, and there is no check", 0, verdict)
         return Judged(Standing.BUG, "the recovery succeeds without repairing it", 0, verdict)
 
-    def _failed(self, timeline: Timeline, scene: Scene, recovered: Recovered) -> Judged:
-        why, verdict = f"the recovery {recovered.ending} on the image", recovered.verdict
+    def _failed(self, timeline: Timeline, scenes: list[Scene], recovered: Recovered) -> Judged:
+        """The first image is refused; where that is so without the effect, too, the race may have had another one."""
+        why, verdict, plain = f"the recovery {recovered.ending} on the image", recovered.verdict, None
         if verdict.outcome is Outcome.ERROR:
             return Judged(Standing.UNCONFIRMED, why, 0, verdict)
-        other = self._recovery_on(timeline, scene.neighbour)
-        if not other.passed:
-            plain = PlainFailure(scene.neighbour, by_recovery=True, verdict=other)
-            return Judged(Standing.UNCONFIRMED, f"{why}; {_NOT_THE_CAUSE}", 0, verdict, plain)
-        return Judged(Standing.BUG, why, 0, verdict)
+        for number, scene in enumerate(scenes):
+            said = self._recovery_on(timeline, scene.harmful) if number else verdict
+            if said.passed:
+                continue
+            other = self._recovery_on(timeline, scene.neighbour)
+            if other.passed:
+                return Judged(Standing.BUG, why, number, said, plain)
+            plain = plain or PlainFailure(scene.neighbour, by_recovery=True, verdict=other)
+        return Judged(Standing.UNCONFIRMED, f"{why}; {_NOT_THE_CAUSE}", 0, verdict, plain)
 
     def _plain(self, timeline: Timeline, state: State) -> PlainFailure | None:
         """What the check refuses of a state in which there is no race."""
