@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from powercut.findings.questions import Question
-from powercut.findings.repair import GoOn, part_of_store
+from powercut.findings.repair import GoOn, executions_between
 from powercut.model.filesystem import FILE_SYSTEMS
 from powercut.states.state import Base, State
 from powercut.states.timeline import Timeline
@@ -48,6 +48,6 @@ def test_what_is_whole_stays_as_it_is(timeline: Timeline) -> None:
 
 
 def test_the_parts_of_a_wide_store_are_counted(timeline: Timeline) -> None:
-    assert [part_of_store(timeline, event, 4) for event in (5, 6)] == [1, 2]
-    assert part_of_store(timeline, 10, 9) == 1  # where the cut is inside of it
-    assert part_of_store(timeline, 8, 4) == 1
+    assert [executions_between(timeline, 4, event) for event in (5, 6)] == [1, 2]
+    assert executions_between(timeline, 9, 10) == 1  # where the cut is inside of it
+    assert executions_between(timeline, 4, 8) == 1

@@ -21,8 +21,8 @@ from powercut.findings.repair import (
     Repair,
     SayLater,
     SyncScope,
+    executions_between,
     next_like,
-    part_of_store,
     site_of,
 )
 from powercut.findings.story import Shape, Story
@@ -77,7 +77,7 @@ class Cause:
 
     Attributes:
         repairs: how it is taken out of a state, one for each pair of calls that shows it.
-        wider: the same, to the end of stores of several parts; for states that nothing else explains.
+        wider: the same, to the last of calls that one line makes; for states that nothing else explains.
         losses: the calls whose loss shows it, with what they change.
         pairs: the calls between which a cut shows it.
         shown: the timelines that show it, by number, and states of each that a fix must make impossible.
@@ -173,8 +173,8 @@ class Causes:
             cause.repairs.append(SayLater(first, second))
             return
         cause.repairs.append(GoOn(first, second, story.parts))
-        if (part := part_of_store(timeline, second, first)) > 1:
-            cause.wider.append(GoOn(first, second, story.parts, part))
+        if (nth := executions_between(timeline, first, second)) > 1:
+            cause.wider.append(GoOn(first, second, story.parts, nth))
 
     def _shows(self, cause: Cause, timeline: Timeline, update: int) -> bool:
         return self._loss(timeline, update) in cause.losses

@@ -23,7 +23,6 @@ from powercut.states.rules import ExtraSync
 from powercut.states.state import NEVER, Base, State
 from powercut.states.timeline import Timeline
 from powercut.states.updates import UpdateKind
-from powercut.trace.layout import Flag
 from powercut.trace.reader import Trace
 
 _BEFORE_ALL = -1  # a time at which nothing is guaranteed
@@ -91,7 +90,8 @@ class GoOn:
     """For cuts between two calls: where only one of them survived, or was made at all, the other one is added.
 
     What must happen together must do so either way round, and as a whole. A wide store is several events of one
-    instruction: there, the second call is not the next execution of its kind, but a later one.
+    instruction, a copy in pieces several calls of one line: there, the second call is not the next execution of its
+    kind, but a later one.
     """
 
     def __init__(self, first: int, second: int, parts: Sequence[int] | None, nth: int = 1) -> None:
@@ -145,7 +145,15 @@ class GoOn:
             found.add(last_like(timeline, first, before - 1) if before is not None else None)
         for part in self._kinds_of_parts(timeline):
             found.update(last_like(timeline, first, event - 1) for event in _those_like(timeline, part, lost))
+        if self._parts is None and nth > 1:
+            found.update(begun for event in lost if (begun := self._around(timeline, event)) is not None)
         return sorted(event for event in found if event is not None)
+
+    def _around(self, timeline: Timeline, event: int) -> int | None:
+        """The execution of the first call after which an event came, if the second one had not been made by then."""
+        begun = last_like(timeline, self._first, event - 1)
+        ended = next_like(timeline, self._second, begun, self._nth) if begun is not None else None
+        return begun if ended is not None and event < ended else None
 
 
 class SayLater:
@@ -289,13 +297,11 @@ def next_like(timeline: Timeline, event: int, after: int, nth: int = 1) -> int |
     return int(found[position]) if position < len(found) else None
 
 
-def part_of_store(timeline: Timeline, event: int, after: int) -> int:
-    """Which part of a wide store an event is, counted from behind another event: the parts are one instruction's."""
-    flags = timeline.trace.events["flags"]
-    begin = event
-    while begin - 1 > after and int(flags[begin]) & Flag.REST:
-        begin -= 1
-    return event - begin + 1
+def executions_between(timeline: Timeline, first: int, second: int) -> int:
+    """Which execution of its call a second event is after a first one: 1 if it is the next, or before that one."""
+    found = _like(timeline, second)
+    after, at = np.searchsorted(found, [first, second], side="right").tolist()
+    return int(max(1, at - after))
 
 
 def site_of(timeline: Timeline, event: int) -> tuple[int, int]:
