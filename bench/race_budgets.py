@@ -133,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.interrupt:
         print(table(measure(names, options.budget)), end="")
         return
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
     wrong = [text for name in names for text in _interrupted(name, options.interrupt, random.Random(options.seed))]
     print("\n".join([*wrong, f"{len(names) * options.interrupt} runs ended, {len(wrong)} things wrong"]))
     sys.exit(bool(wrong))
