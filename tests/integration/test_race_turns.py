@@ -71,8 +71,11 @@ def course(run: RaceRun) -> list[tuple[int, int, int]]:
     return [(threads.get(thread, -1), kind, offset) for thread, kind, offset in zip(*columns, strict=True)]
 
 
-@pytest.mark.parametrize("mode", [BoardMode.FREE, BoardMode.SYNC])
-@pytest.mark.parametrize("name", MEETINGS)
+CASES = [(name, mode) for name in MEETINGS for mode in (BoardMode.FREE, BoardMode.SYNC)]
+CASES.remove(("once", BoardMode.SYNC))  # docs/race.md: threads behind a sync point inside of it come as they like
+
+
+@pytest.mark.parametrize(("name", "mode"), CASES)
 def test_a_plan_is_an_order(tmp_path: Path, name: str, mode: BoardMode) -> None:
     """With what the first execution told of its arrivals, as it is saved for replays."""
     program = build(tmp_path, BODY.replace("MEET", MEETINGS[name]), "-O1")
