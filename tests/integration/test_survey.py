@@ -15,7 +15,10 @@ from survey.program import PROGRAMS, Expected, Malformed, all_programs, read_pro
 from survey.run import findings
 
 ROOT = Path(__file__).resolve().parents[2]
-CHEAP = ("sqlite-delete-full", "tinydb")
+CHEAP = (
+    *("git-config", "java-files-move", "python-maildir", "python-mbox", "sed-in-place", "sqlite-delete-extra"),
+    *("sqlite-delete-full", "ssh-keygen", "tinydb"),
+)
 
 
 def test_every_program_is_whole() -> None:
