@@ -65,6 +65,11 @@ WRONG = {
         ["test", "--workers", "99999", "--", "true"],
         "workers must be between 0 (one per core) and 1024, not 99999. [bad-setting]",
     ),
+    "no such unit": (
+        ["heal", "--budget", "2 weeks", "--", "true"],
+        "invalid value for '--budget': '2 weeks' is not a duration. Write it like 30s, 5m or 1h. "
+        "See powercut heal --help [usage]",
+    ),
     "no time": (["test", "--timeout", "0", "--", "true"], "timeout must be more than 0 seconds, not 0. [bad-setting]"),
     "no number": (
         ["test", "--timeout", "nan", "--", "true"],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from powercut import __version__
-from powercut.commands.options import JSON_OPTION, OUTPUT_HELP, baseline_options, optional_workload, settings_from
+from powercut.commands.options import JSON_OPTION, OUTPUT_HELP, TIME, baseline_options, optional_workload, settings_from
 from powercut.errors import EnvironmentFailure, UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--model", metavar="NAME", help="Memory model: x86 (default), eadr, hops or armv8.")
 @click.option("--workers", type=int, default=1, metavar="N", help="Number of checking threads (default 1).")
 @click.option("--buffer", type=int, default=1 << 15, metavar="N", help="Records buffered per thread (default 32768).")
-@click.option("--timeout", type=float, metavar="SECONDS", help="End the program after this time (default: never).")
+@click.option("--timeout", type=TIME, metavar="TIME", help="End the program after this time (default: never).")
 @click.option("--save", metavar="FILE", type=click.Path(dir_okay=False), help="Save the recording, for --recheck.")
 @click.option("--recheck", metavar="FILE", type=click.Path(dir_okay=False), help="Check a saved recording instead.")
 @click.option("--output", metavar="DIR", type=click.Path(file_okay=False), help=OUTPUT_HELP)

@@ -15,7 +15,7 @@ from powercut.commands.names import (
     complete_strategies,
     complete_tracers,
 )
-from powercut.errors import EnvironmentFailure
+from powercut.errors import EnvironmentFailure, UsageError
 from powercut.image.ignored import PATTERNS
 from powercut.report.formats import FORMATS
 
@@ -40,14 +40,38 @@ _MEMORY = click.option(
     shell_complete=complete_memories,
     help=MEMORY_HELP,
 )
+
+
+_ToFloat = click.ParamType[float] if TYPE_CHECKING else click.ParamType  # which older releases of click cannot say
+
+
+class Time(_ToFloat):
+    """A length of time: seconds, or with its unit as `--budget` takes it."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        try:
+            return float(value)
+        except ValueError:
+            from powercut.settings import seconds  # takes its time to load, and help needs none of it
+
+            try:
+                return seconds(value)
+            except UsageError:
+                self.fail(f"{value!r} is not a duration. Write it like 30s, 5m or 1h.", param, ctx)
+
+
+TIME = Time()
+
+
 _BUDGET = click.option("--budget", metavar="TIME", help="How long it may take: 30s, 5m, 1h (default 60s).")
 _SEED = click.option("--seed", type=int, metavar="N", help="Seed of the random part of the search.")
 _JUDGE = (
     *(_CHECK, _FS, _MEMORY, _BUDGET),
     click.option("--max-states", type=int, metavar="N", help="Test at most N states."),
-    click.option(
-        "--timeout", type=float, metavar="SECONDS", help="A check that takes longer counts as hung (default 10)."
-    ),
+    click.option("--timeout", type=TIME, metavar="TIME", help="A check that takes longer counts as hung (default 10)."),
     click.option("--workers", type=int, metavar="N", help="Checks to run in parallel (default: one per core)."),
     _SEED,
     click.option("--tear/--no-tear", default=None, help="Let blocks tear into 512-byte sectors (default: no)."),
@@ -127,7 +151,7 @@ def _some_seconds(ctx: click.Context, param: click.Parameter, value: float) -> f
 def seconds_option(name: str, default: float, help_: str) -> Callable[[Command], Command]:
     """An option that is a time."""
     return click.option(
-        name, type=float, metavar="SECONDS", default=default, show_default=True, callback=_some_seconds, help=help_
+        name, type=TIME, metavar="TIME", default=default, show_default=True, callback=_some_seconds, help=help_
     )
 
 

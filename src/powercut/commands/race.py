@@ -9,6 +9,7 @@ import click
 
 from powercut.commands.grouped_help import GroupedCommand
 from powercut.commands.options import (
+    TIME,
     baseline_options,
     common_options,
     race_options,
@@ -34,7 +35,7 @@ from powercut.commands.options import (
 @click.option("--max-findings", type=click.IntRange(1), metavar="N", help="Stop after N races.")
 @click.option("--max-executions", type=click.IntRange(1), metavar="N", help="Run the program at most N times.")
 @click.option(
-    "--timeout", type=float, metavar="SECONDS", help="An execution that takes longer counts as hung (default 10)."
+    "--timeout", type=TIME, metavar="TIME", help="An execution that takes longer counts as hung (default 10)."
 )
 @race_options
 @baseline_options
