@@ -42,7 +42,10 @@ _MEMORY = click.option(
 )
 
 
-_ToFloat = click.ParamType[float] if TYPE_CHECKING else click.ParamType  # which older releases of click cannot say
+if TYPE_CHECKING:
+    _ToFloat = click.ParamType[float]
+else:
+    _ToFloat = click.ParamType  # older releases of click have no other
 
 
 class Time(_ToFloat):
