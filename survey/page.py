@@ -78,7 +78,7 @@ def table(programs: list[Program], results: dict[str, Any]) -> str:
     ]
     for program in programs:
         if not (result := results[program.name]):
-            lines.append(f"| {program.title} | not installed | | | | | |")
+            lines.append(f"| {program.title} | {'not run' if program.version() else 'not installed'} | | | | | |")
             continue
         counts = Counter(verdicts(program, result).values())
         found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "none"
