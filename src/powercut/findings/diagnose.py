@@ -151,20 +151,19 @@ class Diagnosis:
         """The causes that a failing state belongs to, known and new; none if that cannot be told."""
         new: list[Cause] = []
         learned: dict[str, int] = {}
-        wider = False
         for _ in range(_MOST_CAUSES):
-            left, touched = self._causes.take_out(number, Question(state), wider=wider)
+            left, touched = self._causes.take_out(number, Question(state))
             if touched and self._oracle.passes(number, left):
                 return self._attribute(number, state, touched, new)
             start = left if touched and self._is_real(number, left) else Question(state)
             if left.state.point != start.state.point and state.delta and not self._takes_any_example:
                 raise _PoorExample
-            cause = self._new_cause(number, start, verdict, wider=wider)
+            cause = self._new_cause(number, start, verdict)
             if cause is None or learned.get(cause.finding.id) == cause.learned:
-                if wider:
-                    break
-                wider = True
-                continue
+                left, touched = self._causes.take_out(number, Question(state), wider=True)
+                if touched and self._oracle.passes(number, left):
+                    return self._attribute(number, state, touched, new)
+                break
             learned[cause.finding.id] = cause.learned
             new += [cause] if cause not in new else []
             if left.state == cause.story.state and not touched:  # nothing was left to give back, nothing else to ask
@@ -197,17 +196,14 @@ class Diagnosis:
 
     # A new cause
 
-    def _new_cause(self, number: int, question: Question, verdict: Verdict, *, wider: bool) -> Cause | None:
+    def _new_cause(self, number: int, question: Question, verdict: Verdict) -> Cause | None:
         """The cause of what is left of a failing state; None if the oracle takes back what it said."""
         timeline = self._timelines[number]
-
-        def without_known(some: Question) -> Question:
-            return self._causes.take_out(number, some, wider=wider)[0]
-
-        shrinker = Shrinker(number, timeline, self._oracle, question, without_known)
+        shrinker = Shrinker(
+            number, timeline, self._oracle, question, lambda some: self._causes.take_out(number, some)[0]
+        )
         try:
-            found = shrinker.shrink()
-            shrunk = self._real(number, found, without_known(found))
+            shrunk = self._real(number, shrinker.shrink())
             final = self._oracle.verdict(number, Question(shrunk))
             if final.passed:  # the oracle does not say the same twice: keep the state that it refused
                 shrunk, final = question.state, self._oracle.verdict(number, question)
@@ -219,8 +215,9 @@ class Diagnosis:
             self._provisional = self._provisional or self._first_answer(number, shrinker.best.state, verdict)
             raise
 
-    def _real(self, number: int, question: Question, mended: Question) -> State:
-        """The state that is told: `mended`, without the known causes, if a crash can leave that with that output."""
+    def _real(self, number: int, question: Question) -> State:
+        """The state that is told: without the known causes, if a crash can leave that with that output."""
+        mended, _ = self._causes.take_out(number, question)
         state = mended.state if self._is_real(number, mended) else question.state
         return _written_out(self._timelines[number], state)
 
