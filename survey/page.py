@@ -85,7 +85,7 @@ def table(programs: list[Program], results: dict[str, Any]) -> str:
         if result["failure"]:
             found = "the run failed"
         first = "" if result["first"] is None else f"{result['first']:.1f}"
-        name = f"[{program.title}](#{program.name})"
+        name = f"[{program.title}](#{program.name.replace('.', '')})"  # what a heading's anchor leaves of it
         states = result["states"]
         lines.append(
             f"| {name} | {result['version']} | {total(states)} | {covered(states)} | {result['seconds']:.1f} "
