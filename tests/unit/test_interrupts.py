@@ -109,3 +109,23 @@ def test_a_scratch_folder_that_nobody_could_remove_is_gone_at_the_end(end: str, 
     assert (done.returncode, done.stderr) == (0, "")
     assert Path(done.stdout.strip()).parent == tmp_path
     assert list(tmp_path.iterdir()) == []
+
+
+STUCK = """
+from pathlib import Path
+import sys
+from powercut.image import scratch
+
+scratch.make_scratch(scratch.ScratchPolicy(Path(sys.argv[2])), Path("/"), 1, False)
+
+def stuck(folder):
+    raise PermissionError(13, "no", str(folder))
+
+scratch._delete = stuck
+"""
+
+
+def test_a_scratch_folder_that_cannot_be_deleted_ends_nothing_in_a_traceback(tmp_path: Path) -> None:
+    done = run(STUCK, signal.SIGTERM, str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(list(tmp_path.iterdir())) == 1

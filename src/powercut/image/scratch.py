@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from powercut.errors import EnvironmentFailure
@@ -99,10 +100,14 @@ def make_scratch(policy: ScratchPolicy, data_dir: Path, workers: int, namespaces
 
 @at_end
 def _remove_ours() -> None:
-    """Delete what an interrupt kept from being removed: it can come between any two steps of whoever would do that."""
+    """Delete what an interrupt kept from being removed: it can come between any two steps of whoever would do that.
+
+    What cannot be deleted now is left to the next run, which looks for such folders; there is nobody to tell any more.
+    """
     for path, maker in list(_ours.items()):
         if maker == os.getpid():  # a forked process has the list, too
-            Scratch(path, 0).remove()
+            with suppress(OSError):
+                Scratch(path, 0).remove()
 
 
 def _mark(path: Path) -> None:
